@@ -1,0 +1,63 @@
+# The two commands a newcomer needs are `make run` and `make test`; `make help` lists the rest.
+# Everything is installed into .venv from the hashed lists in requirements/; delete .venv to start afresh.
+
+PORT ?= 8000
+DATABASE_URL ?= sqlite:///gna.db
+BIN := .venv/bin
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check lint format types bench docs lock system clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: setup ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in a folder you can read
+	@DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox DISABLE_AUTH=true \
+	  $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
+
+test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
+	@$(BIN)/pytest $(ARGS)
+
+setup: .venv/run.stamp ## only build .venv, with .venv/bin/gna in it
+
+lint: .venv/dev.stamp ## ruff: style, mistakes, formatting
+	@$(BIN)/ruff check --no-cache .
+	@$(BIN)/ruff format --no-cache --check --quiet . || { echo "Run: make format"; exit 1; }
+
+types: .venv/dev.stamp ## mypy --strict
+	@$(BIN)/mypy --cache-dir .venv/mypy
+
+format: .venv/dev.stamp ## let ruff format and mend what it can
+	@$(BIN)/ruff check --no-cache --fix --quiet . ; $(BIN)/ruff format --no-cache .
+
+bench: .venv/dev.stamp ## measure: start time, memory, and the ratios in bench/
+	@$(BIN)/python -m bench $(ARGS)
+
+docs: .venv/dev.stamp ## write docs/reference/ anew from the code
+	@$(BIN)/python tools/reference.py
+
+lock: .venv/run.stamp ## resolve the dependencies of pyproject.toml anew into requirements/
+	@tools/lock
+
+system: ## Debian packages for the browser, IMAP and SMTP tests, if missing and allowed
+	@tools/system-packages
+
+clean: ## remove .venv and what `make run` left behind
+	rm -rf .venv gna.db gna.db-wal gna.db-shm mailbox
+
+.venv/uv.stamp: requirements/tools.txt
+	@tools/make-venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
+	@touch $@
+
+.venv/run.stamp: .venv/uv.stamp requirements/run.txt pyproject.toml
+	@echo "Installing Gna into .venv …"
+	@$(INSTALL) --require-hashes -r requirements/run.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp requirements/dev.txt
+	@echo "Installing what the tests need …"
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@

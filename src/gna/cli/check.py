@@ -1,0 +1,118 @@
+"""`gna check`: what is configured, what is missing, and whether the parts answer."""
+
+import asyncio
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from gna import config, migrations, worker
+from gna.cli import start
+from gna.config import Settings
+from gna.db import Database, answers
+from gna.errors import GnaError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; what is not `ok` and not a `warning` stops mail from flowing."""
+
+    part: str
+    state: str
+    says: str
+
+
+STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
+
+
+def check() -> None:
+    """Say what is configured, what is missing, and whether database, Redis and mail provider answer."""
+    settings, db = start.begin()
+    findings = [*_settings(), *_database(db), *_redis(settings), *_provider(settings), *_doors(settings)]
+    db.close()
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for finding in findings:
+        table.add_row(finding.part, f"[{STYLES[finding.state]}]{finding.state}[/]", finding.says)
+    Console(soft_wrap=True).print(table)
+    if any(finding.state == "wrong" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _settings() -> Iterator[Finding]:
+    origin, known = config.origin(), config.names()
+    given = sorted(origin.given)
+    yield Finding("settings", "ok", f"set: {', '.join(given)}" if given else "all at their defaults")
+    if unused := [name for name in given if config.is_later(known[name])]:
+        yield Finding("settings", "warning", f"not used by this version yet: {', '.join(unused)}")
+    for name in origin.unknown:
+        near = difflib.get_close_matches(name, known, n=1)
+        yield Finding(
+            "settings", "warning", f"{name} in .env means nothing" + (f"; {near[0]}?" if near else "")
+        )
+
+
+def _database(db: Database) -> Iterator[Finding]:
+    try:
+        with db.read() as tx:
+            name, have = answers(tx), migrations.version(tx)
+    except GnaError as error:
+        yield Finding("database", "wrong", str(error))
+        return
+    yield Finding("database", "ok", f"{name} answers")
+    if have == migrations.HEAD:
+        yield Finding("schema", "ok", f"at {have}, up to date")
+    else:
+        yield Finding(
+            "schema", "warning", f"at {have or 'nothing'}, needs {migrations.HEAD}: run gna migrate"
+        )
+
+
+def _redis(settings: Settings) -> Iterator[Finding]:
+    if settings.redis_url is None:
+        yield Finding("redis", "ok", "not configured; one process needs none")
+        return
+    try:
+        import redis
+    except ImportError:
+        yield Finding(
+            "redis", "wrong", "REDIS_URL is set but the client is missing: pip install 'gna[redis]'"
+        )
+        return
+    client = redis.Redis.from_url(
+        settings.redis_url.get_secret_value(), socket_timeout=3, socket_connect_timeout=3
+    )
+    try:
+        client.ping()
+        policy = client.config_get("maxmemory-policy").get("maxmemory-policy")
+    except (redis.RedisError, OSError) as error:
+        yield Finding("redis", "wrong", f"does not answer: {type(error).__name__}")
+        return
+    finally:
+        client.close()
+    yield Finding("redis", "ok", "answers")
+    if policy != "noeviction":
+        yield Finding("redis", "warning", f"maxmemory-policy is {policy}; set noeviction, or jobs can vanish")
+
+
+def _provider(settings: Settings) -> Iterator[Finding]:
+    try:
+        says = asyncio.run(worker.provider_of(settings).check())
+    except GnaError as error:
+        yield Finding("mail", "wrong", str(error))
+        return
+    yield Finding("mail", "ok", f"{settings.email_provider}: {says}")
+    if settings.email_provider == "mailbox":
+        yield Finding("mail", "warning", "the mailbox provider sends nothing; it is for development")
+
+
+def _doors(settings: Settings) -> Iterator[Finding]:
+    yield Finding("links", "ok", f"start with {settings.base_url}")
+    if settings.platform_base_url is None:
+        yield Finding("links", "warning", "PLATFORM_BASE_URL is not set; links work on this machine only")
+    if settings.disable_auth:
+        yield Finding("admin", "warning", "DISABLE_AUTH=true: /admin is open to this machine")
+    else:
+        yield Finding("admin", "warning", "closed: no sign-in is configured")

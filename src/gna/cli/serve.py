@@ -1,0 +1,49 @@
+"""`gna serve`: the web server, and unless told otherwise the background work beside it."""
+
+import socket
+from typing import Annotated
+
+import typer
+
+from gna.cli import start
+from gna.config import Settings
+from gna.errors import CannotStart
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on (GNA_HOST).")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The port to listen on (GNA_PORT); 0 takes a free one.")
+    ] = None,
+) -> None:
+    """Answer requests, and run the background work beside it unless PROCESS_ROLE=api."""
+    settings, db = start.begin(gna_host=host, gna_port=port)
+    if settings.process_role == "worker":
+        from gna.cli.worker import work
+
+        return work(settings, db)
+    listener = _listen(settings)
+    # Port 0 means a free one, and links must carry the port that it became.
+    settings = settings.model_copy(update={"gna_port": listener.getsockname()[1]})
+    # Imported late: the other commands start faster without a web framework.
+    from gna.cli.server import run
+
+    run(settings, db, listener)
+    return None
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Take the port before anything else, so that a second server fails at once and in plain words."""
+    host, port = settings.gna_host, settings.gna_port
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise CannotStart(
+            f"Cannot listen on {host} port {port}: {error.strerror}. Choose another: gna serve --port 8001"
+        ) from None
+    return listener

@@ -1,0 +1,12 @@
+"""What every command does first."""
+
+from gna import config, log
+from gna.config import Settings
+from gna.db import Database
+
+
+def begin(**overrides: object) -> tuple[Settings, Database]:
+    """Read the settings, set up the logs, open the database."""
+    settings = config.load(**overrides)  # type: ignore[arg-type]
+    log.setup(level=settings.log_level, format=settings.log_format)
+    return settings, Database(settings.database_url.get_secret_value())

@@ -1,0 +1,42 @@
+"""`gna worker`: the background work alone."""
+
+import asyncio
+import signal
+
+from gna import worker as background
+from gna.cli import start
+from gna.config import Settings
+from gna.db import Database
+from gna.errors import CannotStart
+from gna.jobs.engine import Engine
+from gna.migrations import migrate
+
+
+def worker() -> None:
+    """Run the background work without a web server; start as many as you like on one PostgreSQL."""
+    work(*start.begin())
+
+
+def work(settings: Settings, db: Database) -> None:
+    """Run the steps until a signal comes, then finish what is in flight."""
+    if not settings.jobs_enabled:
+        raise CannotStart(
+            "JOBS_ENABLED=false leaves a worker nothing to do; remove it or do not start a worker."
+        )
+    migrate(db)
+    try:
+        asyncio.run(_until_told(settings, db))
+    finally:
+        db.close()
+
+
+async def _until_told(settings: Settings, db: Database) -> None:
+    provider = background.provider_of(settings)
+    await provider.check()
+    engine = Engine(db, background.steps(db, provider, settings))
+    told = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told.set)
+    await engine.start()
+    await told.wait()
+    await engine.stop()

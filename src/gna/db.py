@@ -1,0 +1,227 @@
+"""The database: `with db.read() as tx`, `with db.write() as tx`, `await db.run(action, …)`.
+
+The only file that knows whether it is SQLite or PostgreSQL. An action is a plain function on a
+transaction; whoever opens the transaction commits it, and nothing else does.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+
+from gna import clock
+from gna.errors import CannotStart, DatabaseAway
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Every table is declared on this; `migrations/` must arrive at the same schema, and a test proves it.
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "ix": "idx_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+type_json = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+
+BUSY_MS = 10_000
+READERS = 4
+CONNECTIONS = 10
+# The kernel's own patience with a server that vanished is a quarter of an hour.
+POSTGRES = {
+    "connect_timeout": 3,
+    "keepalives_idle": 30,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "gna",
+}
+
+
+class Instant(sa.TypeDecorator[datetime]):
+    """A moment in UTC: ISO 8601 text on SQLite, where text sorts as time does; native on PostgreSQL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        native = sa.TIMESTAMP(timezone=True) if dialect.name == "postgresql" else sa.Text()
+        return dialect.type_descriptor(native)
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> Any:
+        return clock.iso(value) if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
+        if value is None:
+            return None
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class Database:
+    """Short transactions on SQLite or PostgreSQL."""
+
+    def __init__(self, url: str) -> None:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite":
+            self._writer, self._reader = _sqlite(parsed)
+            writers = 1
+        else:
+            self._writer = self._reader = _postgresql(parsed)
+            writers = CONNECTIONS
+        # On SQLite one thread writes, so that waiting for the writer never uses up the readers' threads.
+        self._writing = ThreadPoolExecutor(writers, thread_name_prefix="db-write")
+        self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="db-read")
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that cannot change anything."""
+        with _translated(), self._reader.connect() as tx:
+            if tx.dialect.name == "postgresql":
+                tx.execution_options(postgresql_readonly=True)
+            with tx.begin():
+                yield tx
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that commits at the end of the block and is undone by an exception."""
+        with _translated(), self._writer.begin() as tx:
+            yield tx
+
+    async def run(
+        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a whole writing transaction in a thread: one hop, however many statements."""
+        return await _hop(self._writing, self.write, lambda tx: action(tx, *args, **kwargs))
+
+    async def look(
+        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a whole reading transaction in a thread."""
+        return await _hop(self._reading, self.read, lambda tx: action(tx, *args, **kwargs))
+
+    def close(self) -> None:
+        """Let running transactions end, then give every connection back."""
+        self._writing.shutdown()
+        self._reading.shutdown()
+        self._writer.dispose()
+        self._reader.dispose()
+
+
+async def _hop(
+    threads: ThreadPoolExecutor,
+    begin: Callable[[], AbstractContextManager[Connection]],
+    action: Callable[[Connection], T],
+) -> T:
+    def transaction() -> T:
+        with begin() as tx:
+            return action(tx)
+
+    return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+
+
+def lock_schema(tx: Connection) -> None:
+    """Until this transaction ends, no other process changes the schema."""
+    if tx.dialect.name == "postgresql":
+        tx.execute(sa.text("SELECT pg_advisory_xact_lock(7261980)"))
+    # On SQLite a writing transaction already keeps every other writer out.
+
+
+def answers(tx: Connection) -> str:
+    """The database's name and version, proving that it answers."""
+    if tx.dialect.name == "postgresql":
+        return f"PostgreSQL {tx.scalar(sa.text('SHOW server_version'))}"
+    tx.execute(sa.text("SELECT name FROM sqlite_master LIMIT 1")).all()
+    return f"SQLite {tx.scalar(sa.text('SELECT sqlite_version()'))}"
+
+
+def insert(tx: Connection, table: sa.Table) -> Any:
+    """An INSERT that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
+    return (postgresql if tx.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+def _postgresql(url: URL) -> Engine:
+    return sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args={name: value for name, value in POSTGRES.items() if name not in url.query},
+        pool_size=CONNECTIONS,
+        max_overflow=READERS,
+        pool_timeout=10,
+        # A connection that died while it waited is replaced instead of failing a request.
+        pool_pre_ping=True,
+        hide_parameters=True,
+    )
+
+
+def _sqlite(url: URL) -> tuple[Engine, Engine]:
+    """One connection that writes, a few that read: SQLite has room for one writer at a time."""
+    file = Path(url.database or "")
+    if not file.parent.is_dir():
+        raise CannotStart(
+            f"DATABASE_URL names a file in {file.parent}, which is not a folder; create it first."
+        )
+    if not file.exists():
+        # Addresses live in here: the file is for its owner alone (SQLite gives its side files the same mode).
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+    return _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1), _sqlite_engine(
+        url, begin="BEGIN", size=READERS
+    )
+
+
+def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
+    engine = sa.create_engine(
+        url,
+        connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000, "isolation_level": None},
+        poolclass=sa.QueuePool,
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=30,
+        hide_parameters=True,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        # FULL: what was answered with "201" survives a power cut, not only a crash.
+        connection.execute("PRAGMA synchronous=FULL")
+        if begin == "BEGIN":
+            connection.execute("PRAGMA query_only=ON")
+
+    @sa.event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Tell a database that is away from a mistake of ours."""
+    try:
+        yield
+    except (exc.OperationalError, exc.InterfaceError) as error:
+        if isinstance(error, exc.OperationalError) and "no such" in str(error.orig):
+            raise  # SQLite files a missing table under the same class as a locked file
+        raise DatabaseAway(f"The database does not answer{_reason(error)}.") from error
+    except exc.TimeoutError as error:
+        raise DatabaseAway("The database does not answer: every connection is busy.") from error
+
+
+def _reason(error: exc.DBAPIError) -> str:
+    """Why a connection could not be had. Once a statement is involved the words may quote its values."""
+    if error.statement is not None:
+        return ""
+    return f": {str(error.orig).strip().splitlines()[0]}"

@@ -1,0 +1,38 @@
+"""What to do with a message after an attempt. Pure: values in, a decision out."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gna.providers.protocol import RefusedForGood, TryLater, Unknown
+
+# Soon at first, for a hiccup; then patiently, for a provider that is away for a day.
+WAITS = tuple(timedelta(seconds=s) for s in (1, 4, 10, 30, 60, 300, 900, 3600, 3600 * 3, 3600 * 6, 3600 * 12))
+
+
+@dataclass(frozen=True)
+class Retry:
+    """Try again at `at`; `spent` says whether this attempt counts."""
+
+    at: datetime
+    reason: str
+    spent: bool = True
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """No more tries."""
+
+    reason: str
+
+
+def after_failure(
+    failure: RefusedForGood | TryLater | Unknown, *, attempt: int, now: datetime
+) -> Retry | GiveUp:
+    """The decision after attempt number `attempt` (the first is 1) failed."""
+    if isinstance(failure, RefusedForGood):
+        return GiveUp(failure.reason)
+    if isinstance(failure, TryLater) and failure.after is not None:
+        return Retry(at=now + failure.after, reason=failure.reason, spent=False)
+    if attempt > len(WAITS):
+        return GiveUp(f"Given up after {attempt} attempts: {failure.reason}")
+    return Retry(at=now + WAITS[attempt - 1], reason=failure.reason)

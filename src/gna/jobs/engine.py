@@ -1,0 +1,133 @@
+"""The embedded engine: rings the steps of this process, by the clock and by the bell.
+
+A step finds its due rows, claims them, does them, and says whether there was anything. It may run twice,
+at the same time, in any number of processes. A step that fails is logged, counted and tried again, and
+the others do not notice.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from gna import clock, ids, log, metrics
+from gna.db import Database
+from gna.errors import GnaError
+from gna.jobs import timetable, workers
+
+logger = log.get(__name__)
+
+LOOK = timedelta(seconds=30)
+LONGEST_PAUSE = timedelta(seconds=60)
+DRAIN = timedelta(seconds=25)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A function to call again and again. True means that there was work, so it is called again at once."""
+
+    name: str
+    work: Callable[[], Awaitable[bool]]
+    every: timedelta
+    # Done by one process at a time, each period once; else every process does it, and the rows decide.
+    once: bool = False
+    # A `once` step that also runs when a process starts.
+    at_start: bool = False
+
+
+class Engine:
+    """The steps of one process."""
+
+    def __init__(self, db: Database, steps: Callable[[str], Sequence[Step]]) -> None:
+        self.worker = ids.new()
+        self._db = db
+        self._steps = [Step("heartbeat", self._beat, every=workers.BEAT), *steps(self.worker)]
+        self._bells = {step.name: asyncio.Event() for step in self._steps}
+        self._stopping = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begin to run every step."""
+        await self._beat()
+        self._tasks = [asyncio.create_task(self._keep(step), name=step.name) for step in self._steps]
+        logger.info("worker started", steps=[step.name for step in self._steps])
+
+    def ring(self, name: str) -> None:
+        """There may be something to do for this step; call from the event loop."""
+        self._bells[name].set()
+
+    async def stop(self) -> None:
+        """Let what is running finish, start nothing new."""
+        self._stopping = True
+        for bell in self._bells.values():
+            bell.set()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=DRAIN.total_seconds())
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+            if late:
+                logger.warning("steps did not finish in time", steps=[task.get_name() for task in late])
+                return  # what they left behind is taken back when the heartbeat has been missed
+        with suppress(GnaError):
+            await self._db.run(workers.leave, self.worker)
+        logger.info("worker stopped")
+
+    async def _keep(self, step: Step) -> None:
+        failures, first = 0, True
+        while not self._stopping:
+            self._bells[step.name].clear()
+            try:
+                again = await (self._once(step, early=first and step.at_start) if step.once else step.work())
+                failures, first = 0, False
+                pause = timedelta() if again else min(step.every, LOOK) if step.once else step.every
+            except Exception:
+                failures += 1
+                pause = min(after_failures(failures), step.every)
+                metrics.steps.labels(step.name, "failed").inc()
+                logger.exception(
+                    "step failed", step=step.name, failures=failures, again_in=pause.total_seconds()
+                )
+            else:
+                metrics.steps.labels(step.name, "done" if again else "idle").inc()
+            await self._rest(step, pause)
+
+    async def _rest(self, step: Step, pause: timedelta) -> None:
+        """Wait for the bell or the clock; always let others run."""
+        await asyncio.sleep(0)
+        if pause and not self._stopping:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._bells[step.name].wait(), pause.total_seconds())
+
+    async def _once(self, step: Step, *, early: bool) -> bool:
+        """Do a periodic step if it is due and no other process does it."""
+        started = clock.now()
+        await self._db.run(timetable.enter, step.name, now=started)
+        if not await self._db.run(timetable.claim, step.name, worker=self.worker, now=started, early=early):
+            return False
+        renewal = asyncio.create_task(self._renew(step))
+        due_at = started + after_failures(1)
+        try:
+            while await step.work():
+                pass
+            due_at = started + step.every
+        finally:
+            renewal.cancel()
+            await self._db.run(timetable.release, step.name, worker=self.worker, due_at=due_at)
+        return False
+
+    async def _renew(self, step: Step) -> None:
+        while True:
+            await asyncio.sleep(timetable.LEASE.total_seconds() / 3)
+            with suppress(GnaError):
+                await self._db.run(timetable.renew, step.name, worker=self.worker, now=clock.now())
+
+    async def _beat(self) -> bool:
+        await self._db.run(workers.beat, self.worker, now=clock.now())
+        return False
+
+
+def after_failures(count: int) -> timedelta:
+    """How long to wait after so many failures in a row: 1, 2, 4 … 60 seconds."""
+    return min(timedelta(seconds=2 ** min(count - 1, 6)), LONGEST_PAUSE)

@@ -1,0 +1,53 @@
+"""A content: subject, HTML and text with merge slots, the same for everybody who gets it."""
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import resources
+
+SLOT = re.compile(r"\{\{ ([a-z_]+) \}\}")
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is said, before it is said to anybody; a slot is written `{{ name }}`."""
+
+    subject: str
+    html: str
+    text: str
+
+    @cached_property
+    def hash(self) -> str:
+        """The name under which the content is stored once."""
+        return hashlib.sha256(json.dumps([self.subject, self.html, self.text]).encode()).hexdigest()
+
+    def merged(self, values: Mapping[str, str]) -> "Content":
+        """The content for one person: each value is made safe for the place where it lands."""
+        return Content(
+            subject=_fill(self.subject, values, _one_line),
+            html=_fill(self.html, values, html.escape),
+            text=_fill(self.text, values, str),
+        )
+
+
+@lru_cache
+def letter(name: str) -> Content:
+    """A mail that Gna itself writes, from its folder in `letters/`."""
+    folder = resources.files("gna.mail") / "letters" / name
+    subject, text, body = (
+        folder.joinpath(f).read_text("utf-8") for f in ("subject.txt", "body.txt", "body.html")
+    )
+    return Content(subject=subject.strip(), html=body, text=text)
+
+
+def _fill(template: str, values: Mapping[str, str], safe: Callable[[str], str]) -> str:
+    return SLOT.sub(lambda slot: safe(values[slot[1]]), template)
+
+
+def _one_line(value: str) -> str:
+    """A header value cannot smuggle in another header."""
+    return " ".join(value.split())

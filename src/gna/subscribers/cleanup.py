@@ -1,0 +1,26 @@
+"""Forgetting in time: what nobody confirmed and what has expired."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna.subscribers.table import subscribers
+
+
+def clean_up(tx: Connection, *, now: datetime) -> int:
+    """Delete people who never confirmed and clear expired tokens; says how many people went."""
+    s = subscribers.c
+    gone = tx.execute(
+        sa.delete(subscribers).where(s.activated_at.is_(None), s.confirmation_expires_at < now)
+    ).rowcount
+    _clear(
+        tx, s.confirmation_expires_at < now, "confirmation_token", "confirmation_expires_at", "pending_email"
+    )
+    _clear(tx, s.magic_link_expires_at < now, "magic_link_token", "magic_link_expires_at")
+    _clear(tx, s.used_token_expires_at < now, "used_token", "used_token_expires_at")
+    return gone
+
+
+def _clear(tx: Connection, expired: sa.ColumnElement[bool], *columns: str) -> None:
+    tx.execute(sa.update(subscribers).where(expired).values(dict.fromkeys(columns)))

@@ -1,0 +1,1 @@
+"""The web: thin. Parse, call one action, present."""

@@ -1,0 +1,50 @@
+"""The web application, wired from top to bottom in one place."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from gna import __version__
+from gna.jobs.engine import Engine
+from gna.web import errors, health
+from gna.web.api import subscribe
+from gna.web.auth import AdminGate
+from gna.web.edge import Edge
+from gna.web.ground import Ground
+from gna.web.pages import docs, mailbox, public
+from gna.web.pages.render import WEB
+
+ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
+
+
+def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
+    """The application on its ground; with an engine, the steps run in the same process."""
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        if engine:
+            await engine.start()
+        yield
+        if engine:
+            await engine.stop()
+
+    app = FastAPI(
+        title="Gna",
+        version=__version__,
+        description=ABOUT,
+        lifespan=life,
+        # Our own page at /docs works offline; a redirect for a stray slash would trust the Host header.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.ground = ground
+    errors.install(app)
+    for router in (health.router, subscribe.router, public.router, mailbox.router, docs.router):
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
+    app.add_middleware(AdminGate, settings=ground.settings)
+    app.add_middleware(Edge, https=ground.settings.base_url.startswith("https:"))
+    return app

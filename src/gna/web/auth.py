@@ -1,0 +1,69 @@
+"""Who may enter `/admin`. Closed unless the operator opened it on their own machine."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from fastapi import Request, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gna.config import Settings
+from gna.errors import Misconfigured
+from gna.web.errors import answer, reply
+
+# A request with one of these came through a proxy, so its visitor may be anybody.
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip", "via")
+CLOSED = "/admin is closed: sign-in by Cloudflare Access is not part of this version yet"
+
+
+class AdminGate:
+    """ASGI middleware in front of everything under `/admin`, known page or not."""
+
+    def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request pass, or answer why not."""
+        if scope["type"] != "http" or not _is_admin(scope["path"]):
+            await self._app(scope, receive, send)
+        else:
+            way = await self._refusal(Request(scope)) or self._app
+            await way(scope, receive, send)
+
+    async def _refusal(self, request: Request) -> Response | None:
+        """The answer to somebody who may not enter, or None."""
+        if not self._settings.disable_auth:
+            return await answer(request, Misconfigured(CLOSED))
+        if self._settings.on_loopback and not is_local(request):
+            return reply(403, "Without sign-in, /admin answers only to a browser on this machine")
+        return None
+
+
+def is_local(request: Request) -> bool:
+    """Whether the visitor sits at this machine, whatever a proxy or a forged DNS name makes it look like.
+
+    A page elsewhere can point its own name at 127.0.0.1, but then the Host header still carries that name.
+    """
+    if any(name in request.headers for name in FORWARDED):
+        return False
+    return _is_loopback(request.client.host if request.client else "") and _is_loopback(_host(request))
+
+
+def _is_admin(path: str) -> bool:
+    return path == "/admin" or path.startswith("/admin/")
+
+
+def _host(request: Request) -> str:
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,39 @@
+"""Reading what was sent: JSON or a form, within limits."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+
+from gna.errors import Refused, UnsupportedType
+
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+def content_type(request: Request) -> str:
+    """The media type of the body, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def fields(request: Request) -> Mapping[str, Any]:
+    """The fields of a JSON object or of a form."""
+    kind = content_type(request)
+    if kind in FORMS:
+        async with request.form(max_files=0, max_fields=50) as form:
+            return {name: value for name, value in form.items() if isinstance(value, str)}
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise UnsupportedType("Send JSON or a form: Content-Type is not one of those")
+    return parse_object(await request.body())
+
+
+def parse_object(body: bytes) -> Mapping[str, Any]:
+    """A JSON object, or a clear refusal."""
+    try:
+        value = json.loads(body)
+    # Thousands of nested brackets exhaust the parser's stack.
+    except (ValueError, RecursionError):
+        raise Refused("The body is not valid JSON") from None
+    if not isinstance(value, dict):
+        raise Refused("The body must be a JSON object")
+    return value

@@ -1,0 +1,128 @@
+"""The outermost layer: a request id, limits, headers, one log line and one measurement for every request."""
+
+import re
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from fastapi import Request
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gna import ids, log, metrics
+from gna.web.errors import answer, reply
+
+logger = log.get(__name__)
+
+MAX_BODY = 1024 * 1024
+TOO_LARGE = f"The body is larger than {MAX_BODY // 1024} kB"
+QUIET = ("/health", "/healthz", "/metrics", "/static")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Links carry tokens: no other site learns our addresses from a click.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Edge:
+    """ASGI middleware, plain so that it costs nothing and streams."""
+
+    def __init__(self, app: ASGIApp, *, https: bool) -> None:
+        self._app = app
+        self._headers = HEADERS | ({"Strict-Transport-Security": "max-age=31536000"} if https else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request from its first byte to its log line."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        began, request_id = time.perf_counter(), _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        answered = _Answered()
+
+        async def send_dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answered.status = message["status"]
+                self._dress(message, request_id, "no-cache" if _is_static(scope) else "no-store")
+            await send(message)
+
+        try:
+            if _announced_length(scope) > MAX_BODY:
+                await reply(413, TOO_LARGE, {"Connection": "close"})(scope, receive, send_dressed)
+            else:
+                await self._app(scope, _limited(receive), send_dressed)
+        except Exception as error:
+            if answered.status:
+                raise  # too late to say anything better than a broken connection
+            await (await answer(Request(scope), error))(scope, receive, send_dressed)
+        finally:
+            _record(scope, answered.status, time.perf_counter() - began)
+
+    def _dress(self, message: MutableMapping[str, Any], request_id: str, cache: str) -> None:
+        headers = MutableHeaders(scope=message)
+        headers["X-Request-ID"] = request_id
+        headers.setdefault("Cache-Control", cache)
+        for name, value in self._headers.items():
+            headers.setdefault(name, value)
+
+
+class _Answered:
+    """The status that was sent, 0 before."""
+
+    status = 0
+
+
+def _is_static(scope: Scope) -> bool:
+    return bool(scope["path"].startswith("/static/"))
+
+
+def _request_id(scope: Scope) -> str:
+    """A proxy's id if it looks like one, so that its logs and ours can be put side by side."""
+    given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+    return given if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", given) else ids.new()
+
+
+def _announced_length(scope: Scope) -> int:
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    return int(length) if length.isdigit() else 0
+
+
+def _limited(receive: Receive) -> Receive:
+    """A body that does not say its length is counted as it comes."""
+    received = 0
+
+    async def counted() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > MAX_BODY:
+            raise HTTPException(413, TOO_LARGE)
+        return message
+
+    return counted
+
+
+def _record(scope: Scope, status: int, seconds: float) -> None:
+    """The route's pattern stands for the address, which may hold a token or a name."""
+    route = getattr(scope.get("route"), "path", None) or ("/static" if _is_static(scope) else "unknown")
+    method = (
+        scope["method"]
+        if scope["method"] in ("GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS")
+        else "other"
+    )
+    metrics.requests.labels(method, route, status).observe(seconds)
+    write = logger.debug if route in QUIET and status < 400 else logger.info
+    write("request", method=method, route=route, status=status, ms=round(seconds * 1000, 1))

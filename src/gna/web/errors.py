@@ -1,0 +1,80 @@
+"""Every error that leaves is `{"error": "<reason>"}`."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from gna import log
+from gna.errors import (
+    DatabaseAway,
+    GnaError,
+    Misconfigured,
+    NotAllowedNow,
+    NotFound,
+    Refused,
+    UnsupportedType,
+)
+
+logger = log.get(__name__)
+
+# The most particular first: the first class that fits decides.
+STATUS: tuple[tuple[type[GnaError], int], ...] = (
+    (NotFound, 404),
+    (NotAllowedNow, 409),
+    (UnsupportedType, 415),
+    (Refused, 400),
+    (DatabaseAway, 503),
+    (Misconfigured, 500),
+)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error in the one shape; whatever is not listed here, the edge hands to `answer`."""
+    for kind in (GnaError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer)
+
+
+async def answer(_: Request, error: Exception) -> JSONResponse:
+    """The one handler."""
+    if isinstance(error, HTTPException):
+        return reply(error.status_code, _http_reason(error), error.headers)
+    if isinstance(error, RequestValidationError):
+        return reply(400, _validation_reason(error))
+    if isinstance(error, GnaError):
+        return _of_ours(error)
+    logger.error("request failed", exc_info=error)
+    return reply(500, "Internal server error")
+
+
+def reply(status: int, reason: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """An error in the shape that every client can rely on."""
+    return JSONResponse({"error": reason}, status, dict(headers or {}))
+
+
+def _of_ours(error: GnaError) -> JSONResponse:
+    status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    if status < 500:
+        return reply(status, str(error))
+    # The reason is for the operator; a stranger learns only that it is not their fault.
+    logger.error("request refused", exc_info=error)
+    if status == 503:
+        return reply(503, "Service temporarily unavailable", {"Retry-After": "5"})
+    return reply(
+        500, "Server misconfiguration" if isinstance(error, Misconfigured) else "Internal server error"
+    )
+
+
+def _http_reason(error: HTTPException) -> str:
+    """Starlette says `Not Found`; a reason of our own is kept."""
+    phrase = HTTPStatus(error.status_code).phrase
+    return error.detail if error.detail != phrase else phrase.capitalize()
+
+
+def _validation_reason(error: RequestValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:])
+    return f"{where}: {first['msg']}" if where else str(first["msg"])

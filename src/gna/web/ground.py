@@ -1,0 +1,70 @@
+"""What every route stands on."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from email.utils import parseaddr
+from functools import cached_property
+from typing import Concatenate, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from sqlalchemy.engine import Connection
+
+from gna.config import Settings
+from gna.db import Database
+from gna.errors import DatabaseAway
+from gna.subscribers.signup import Site
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# A visitor does not wait longer for a database that hangs.
+PATIENCE = 10
+
+
+def _nobody(_: str) -> None:
+    """No engine runs in this process; a worker finds the row by the clock."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The settings, the database and the bell of the running server."""
+
+    settings: Settings
+    db: Database
+    ring: Callable[[str], None] = _nobody
+
+    @cached_property
+    def site(self) -> Site:
+        """The publication that this server speaks for: the name in front of the sender's address."""
+        name = parseaddr(self.settings.email_from_address)[0]
+        return Site(
+            name=name or urlsplit(self.settings.base_url).hostname or "Gna", base_url=self.settings.base_url
+        )
+
+    async def run(
+        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Change something for a visitor."""
+        return await _within(self.db.run(action, *args, **kwargs))
+
+    async def look(
+        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Look something up for a visitor."""
+        return await _within(self.db.look(action, *args, **kwargs))
+
+
+def ground(request: Request) -> Ground:
+    """The ground of this request's server."""
+    found: Ground = request.app.state.ground
+    return found
+
+
+async def _within(transaction: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await transaction
+    except TimeoutError:
+        raise DatabaseAway(f"The database did not answer within {PATIENCE} seconds.") from None

@@ -1,0 +1,31 @@
+"""Is it alive, does the database answer, and what has it counted?"""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from gna.db import answers
+from gna.web.ground import ground
+
+router = APIRouter(tags=["health"])
+
+
+@router.head("/health", include_in_schema=False)
+@router.get("/health", summary="Is the process alive?")
+async def health() -> JSONResponse:
+    """Answers as long as the process can answer anything."""
+    return JSONResponse({"status": "ok"})
+
+
+@router.head("/healthz", include_in_schema=False)
+@router.get("/healthz", summary="Does the database answer?")
+async def healthz(request: Request) -> JSONResponse:
+    """200 when the database answers, 503 when it does not."""
+    await ground(request).look(answers)
+    return JSONResponse({"status": "ok", "database": "ok"})
+
+
+@router.get("/metrics", summary="What was counted, for Prometheus", response_class=Response)
+def metrics() -> Response:
+    """Counters and timings; nothing personal."""
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

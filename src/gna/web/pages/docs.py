@@ -1,0 +1,77 @@
+"""The API reference, drawn from the OpenAPI document: no script, nothing loaded from elsewhere."""
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from gna.web.ground import ground
+from gna.web.pages.render import page
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/docs")
+async def docs(request: Request) -> HTMLResponse:
+    """Every route with its parameters, body, answers and a command to try it."""
+    schema = request.app.openapi()
+    base_url = ground(request).settings.base_url
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            route = _route(schema, base_url, path, method, operation)
+            groups.setdefault(operation.get("tags", ["other"])[0], []).append(route)
+    return page(request, "docs.html", groups=groups)
+
+
+def _route(
+    schema: dict[str, Any], base_url: str, path: str, method: str, operation: dict[str, Any]
+) -> dict[str, Any]:
+    kinds = operation.get("requestBody", {}).get("content", {})
+    fields = _fields(schema, next(iter(kinds.values()))["schema"]) if kinds else []
+    return {
+        "id": f"{method}{path}".replace("/", "-").strip("-"),
+        "method": method.upper(),
+        "path": path,
+        "summary": operation.get("summary", ""),
+        "description": operation.get("description", ""),
+        "parameters": operation.get("parameters", []),
+        "kinds": list(kinds),
+        "fields": fields,
+        "answers": operation["responses"],
+        "curl": _curl(base_url, path, method, fields),
+    }
+
+
+def _fields(schema: dict[str, Any], body: dict[str, Any]) -> list[dict[str, Any]]:
+    body = _resolved(schema, body)
+    required = body.get("required", [])
+    return [
+        {
+            "name": name,
+            "type": _type(field),
+            "required": name in required,
+            "description": field.get("description", ""),
+            "example": field.get("examples", [None])[0],
+        }
+        for name, field in body.get("properties", {}).items()
+    ]
+
+
+def _resolved(schema: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in part:
+        part = schema["components"]["schemas"][part["$ref"].rpartition("/")[2]]
+    return part
+
+
+def _type(field: dict[str, Any]) -> str:
+    options = field.get("anyOf", [field])
+    return " or ".join(str(option.get("type", "object")) for option in options)
+
+
+def _curl(base_url: str, path: str, method: str, fields: list[dict[str, Any]]) -> str:
+    if not fields:
+        return f"curl {'' if method == 'get' else f'-X {method.upper()} '}{base_url}{path}"
+    body = json.dumps({field["name"]: field["example"] for field in fields if field["example"] is not None})
+    return f"curl {base_url}{path} -H 'Content-Type: application/json' \\\n  -d '{body}'"

@@ -1,0 +1,113 @@
+"""Reading the mails that the `mailbox` provider wrote. For development, at the machine itself, only."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup, escape
+
+from gna.errors import NotFound
+from gna.web.auth import is_local
+from gna.web.ground import Ground, ground
+from gna.web.pages.render import page
+
+router = APIRouter(prefix="/admin/mailbox", include_in_schema=False)
+
+SHOWN = 50
+URL = re.compile(r"https?://[^\s<>\"]+")
+# The mail's inline styles count and its links open a new tab; nothing else of it can act or load.
+SANDBOX = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "img-src data:; frame-ancestors 'self'"
+)
+
+
+@dataclass(frozen=True)
+class Mail:
+    """One mail as a person reads it."""
+
+    id: str
+    to: str
+    subject: str
+    date: datetime | None
+    text: str
+    html: str
+
+    @property
+    def linked_text(self) -> Markup:
+        """The plain text with links that can be clicked."""
+        parts, end = [], 0
+        for found in URL.finditer(self.text):
+            parts += [
+                escape(self.text[end : found.start()]),
+                Markup('<a href="{0}">{0}</a>').format(found[0]),
+            ]
+            end = found.end()
+        return Markup("").join([*parts, escape(self.text[end:])])
+
+
+@router.get("")
+def mailbox(request: Request) -> HTMLResponse:
+    """The newest mails, the newest one open."""
+    mails = _newest(_folder(request))
+    return page(request, "mailbox.html", mails=mails, chosen=mails[0] if mails else None)
+
+
+@router.get("/{mail_id}")
+def one_mail(request: Request, mail_id: str) -> HTMLResponse:
+    """One mail among the newest."""
+    folder = _folder(request)
+    return page(request, "mailbox.html", mails=_newest(folder), chosen=_read(_file(folder, mail_id)))
+
+
+@router.get("/{mail_id}/html")
+def mail_html(request: Request, mail_id: str) -> Response:
+    """The HTML part as the sender wrote it, locked into a sandbox."""
+    mail = _read(_file(_folder(request), mail_id))
+    return HTMLResponse(
+        f'<base target="_blank">{mail.html}',
+        headers={"Content-Security-Policy": SANDBOX, "X-Frame-Options": "SAMEORIGIN"},
+    )
+
+
+def _folder(request: Request) -> Path:
+    here: Ground = ground(request)
+    if here.settings.email_provider != "mailbox" or not is_local(request):
+        raise NotFound("Not found")
+    return here.settings.mailbox_dir
+
+
+def _newest(folder: Path) -> list[Mail]:
+    """File names are UUIDv7s, so their order is the order of sending."""
+    return [_read(file) for file in sorted(folder.glob("*.eml"), reverse=True)[:SHOWN]]
+
+
+def _file(folder: Path, mail_id: str) -> Path:
+    file = folder / f"{mail_id}.eml"
+    if not re.fullmatch(r"[0-9a-f-]{36}", mail_id) or not file.is_file():
+        raise NotFound("There is no such mail")
+    return file
+
+
+def _read(file: Path) -> Mail:
+    mail = message_from_bytes(file.read_bytes(), _class=EmailMessage, policy=default)
+    date = mail["Date"]
+    return Mail(
+        id=file.stem,
+        to=str(mail["To"] or ""),
+        subject=str(mail["Subject"] or ""),
+        date=date.datetime if date else None,
+        text=_part(mail, "plain"),
+        html=_part(mail, "html"),
+    )
+
+
+def _part(mail: EmailMessage, kind: str) -> str:
+    part = mail.get_body((kind,))
+    return str(part.get_content()) if part else ""

@@ -1,0 +1,43 @@
+"""The wiring of the background work, in one place: which steps there are and how often they run."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from gna import clock
+from gna.config import Settings
+from gna.db import Database
+from gna.delivery.sender import Sender
+from gna.errors import CannotStart
+from gna.jobs.engine import Step
+from gna.providers.mailbox import Mailbox
+from gna.providers.protocol import Provider
+from gna.subscribers.cleanup import clean_up
+
+
+def provider_of(settings: Settings) -> Provider:
+    """The provider that the settings name."""
+    if settings.email_provider == "mailbox":
+        return Mailbox(settings.mailbox_dir)
+    raise CannotStart(
+        f"EMAIL_PROVIDER={settings.email_provider} is not part of this version yet; "
+        "use EMAIL_PROVIDER=mailbox, which writes mails into a folder."
+    )
+
+
+def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str], Sequence[Step]]:
+    """The timetable, for the worker with the given id."""
+
+    def of(worker: str) -> Sequence[Step]:
+        sender = Sender(db, provider, worker=worker, sender=settings.email_from_address)
+
+        async def clean() -> bool:
+            await db.run(clean_up, now=clock.now())
+            return False
+
+        return (
+            Step("send", sender.send_due, every=timedelta(seconds=2)),
+            Step("sweep", sender.sweep, every=timedelta(seconds=5)),
+            Step("clean-up", clean, every=timedelta(hours=1), once=True, at_start=True),
+        )
+
+    return of
