@@ -90,9 +90,7 @@ class Settings(BaseModel):
     email_provider: Annotated[
         Literal["mailbox", "smtp", "resend", "sendgrid", "mailgun", "ses", "postmark"],
         BeforeValidator(lower),
-    ] = mail(
-        "mailbox", "Who carries the mail; `mailbox` writes `.eml` files into a folder and sends nothing."
-    )
+    ] = mail("mailbox", "Who carries the mail; `mailbox` writes `.eml` files into a folder and sends nothing.")
     email_from_address: Sender = mail(
         "Gna <newsletter@example.org>", "The sender of every mail, with the name that readers see."
     )
@@ -118,28 +116,20 @@ class Settings(BaseModel):
         None, "SendGrid: the public key of its event webhook, base64 DER.", later=True
     )
     mailgun_api_key: SecretStr | None = providers(None, "Mailgun: the API key.", later=True)
-    mailgun_api_url: WebAddress = providers(
-        "https://api.mailgun.net", "Mailgun: where its API is.", later=True
-    )
+    mailgun_api_url: WebAddress = providers("https://api.mailgun.net", "Mailgun: where its API is.", later=True)
     mailgun_domain: str | None = providers(None, "Mailgun: the sending domain.", later=True)
-    mailgun_webhook_secret: SecretStr | None = providers(
-        None, "Mailgun: the signing key of its webhooks.", later=True
-    )
+    mailgun_webhook_secret: SecretStr | None = providers(None, "Mailgun: the signing key of its webhooks.", later=True)
     ses_region: str | None = providers(
         None, "SES: the AWS region; credentials come from AWS's own variables.", later=True
     )
     ses_api_url: WebAddress | None = providers(None, "SES: where its API is, if not AWS.", later=True)
     postmark_api_key: SecretStr | None = providers(None, "Postmark: the server token.", later=True)
-    postmark_api_url: WebAddress = providers(
-        "https://api.postmarkapp.com", "Postmark: where its API is.", later=True
-    )
+    postmark_api_url: WebAddress = providers("https://api.postmarkapp.com", "Postmark: where its API is.", later=True)
     postmark_webhook_secret: SecretStr | None = providers(
         None, "Postmark: the password in the address of its webhooks.", later=True
     )
 
-    dkim_domain: str | None = dkim(
-        None, "The domain that signs, if Gna signs and not the provider.", later=True
-    )
+    dkim_domain: str | None = dkim(None, "The domain that signs, if Gna signs and not the provider.", later=True)
     dkim_selector: str | None = dkim(None, "The name of the key under `_domainkey`.", later=True)
     dkim_private_key: SecretStr | None = dkim(None, "The private key in PEM: RSA or Ed25519.", later=True)
 
@@ -168,12 +158,8 @@ class Settings(BaseModel):
 
     feed_url: WebAddress | None = feeds(None, "The feed whose new posts become campaigns.", later=True)
     feed_check_interval: Duration = feeds("1h", "How often feeds are looked at.", later=True)
-    feed_webhook_secret: SecretStr | None = feeds(
-        None, "The Bearer secret of `POST /api/feed/webhook`.", later=True
-    )
-    feeds_allow_private: Flag = feeds(
-        False, "Let feeds that admins add live at private addresses.", later=True
-    )
+    feed_webhook_secret: SecretStr | None = feeds(None, "The Bearer secret of `POST /api/feed/webhook`.", later=True)
+    feeds_allow_private: Flag = feeds(False, "Let feeds that admins add live at private addresses.", later=True)
 
     notification_trigger_api_key: SecretStr | None = notifications(
         None, "The key of `POST /api/v1/notifications/trigger` (`X-Notification-API-Key`).", later=True
@@ -184,9 +170,7 @@ class Settings(BaseModel):
     clerk_secret_key: SecretStr | None = notifications(
         None, "Clerk: the secret key, if people live in its directory.", later=True
     )
-    clerk_api_url: WebAddress = notifications(
-        "https://api.clerk.com/v1", "Clerk: where its API is.", later=True
-    )
+    clerk_api_url: WebAddress = notifications("https://api.clerk.com/v1", "Clerk: where its API is.", later=True)
     email_preview_enabled: Flag = notifications(
         False, "Show mail previews under `/api/v1/emails`; for development.", later=True
     )
@@ -194,9 +178,7 @@ class Settings(BaseModel):
     inbox_password: SecretStr | None = inbox(
         None, "The password of the mailbox that `gna inbox` reads; never stored.", later=True
     )
-    inbox_allow_private_hosts: Names = inbox(
-        (), "Hosts that may be at private addresses: a comma list.", later=True
-    )
+    inbox_allow_private_hosts: Names = inbox((), "Hosts that may be at private addresses: a comma list.", later=True)
     inbox_request_delay: Duration = inbox("2", "The pause between two unsubscribe requests.", later=True)
     inbox_timeout: Duration = inbox("30", "How long an unsubscribe request may take.", later=True)
     inbox_max_attempts: Count = inbox(3, "How often an unsubscribe is tried.", later=True)
@@ -228,9 +210,7 @@ class Origin:
     unknown: tuple[str, ...]
 
 
-def load(
-    environ: Mapping[str, str] | None = None, *, dotenv: Path = Path(".env"), **overrides: object
-) -> Settings:
+def load(environ: Mapping[str, str] | None = None, *, dotenv: Path = Path(".env"), **overrides: object) -> Settings:
     """Read and check every setting; the message of the error is one sentence for each wrong one."""
     given = {**_given(os.environ if environ is None else environ, dotenv), **_set(overrides)}
     try:
@@ -323,9 +303,7 @@ def _check_together(settings: Settings, given: Mapping[str, object]) -> None:
     if settings.email_provider != "mailbox":
         for name in ("email_from_address", "platform_base_url"):
             if name not in given:
-                raise CannotStart(
-                    f"{name.upper()} must be set before {settings.email_provider} can send real mail."
-                )
+                raise CannotStart(f"{name.upper()} must be set before {settings.email_provider} can send real mail.")
 
 
 WANTED = {

@@ -6,6 +6,7 @@ transaction; whoever opens the transaction commits it, and nothing else does.
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -100,15 +101,11 @@ class Database:
         with _translated(), self._writer.begin() as tx:
             yield tx
 
-    async def run(
-        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def run(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a whole writing transaction in a thread: one hop, however many statements."""
         return await _hop(self._writing, self.write, lambda tx: action(tx, *args, **kwargs))
 
-    async def look(
-        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def look(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a whole reading transaction in a thread."""
         return await _hop(self._reading, self.read, lambda tx: action(tx, *args, **kwargs))
 
@@ -169,15 +166,11 @@ def _sqlite(url: URL) -> tuple[Engine, Engine]:
     """One connection that writes, a few that read: SQLite has room for one writer at a time."""
     file = Path(url.database or "")
     if not file.parent.is_dir():
-        raise CannotStart(
-            f"DATABASE_URL names a file in {file.parent}, which is not a folder; create it first."
-        )
+        raise CannotStart(f"DATABASE_URL names a file in {file.parent}, which is not a folder; create it first.")
     if not file.exists():
         # Addresses live in here: the file is for its owner alone (SQLite gives its side files the same mode).
         os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-    return _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1), _sqlite_engine(
-        url, begin="BEGIN", size=READERS
-    )
+    return _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1), _sqlite_engine(url, begin="BEGIN", size=READERS)
 
 
 def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
@@ -213,8 +206,8 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (exc.OperationalError, exc.InterfaceError) as error:
-        if isinstance(error, exc.OperationalError) and "no such" in str(error.orig):
-            raise  # SQLite files a missing table under the same class as a locked file
+        if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+            raise  # a wrong statement, which SQLite files under the same class as a locked file
         raise DatabaseAway(f"The database does not answer{_reason(error)}.") from error
     except exc.TimeoutError as error:
         raise DatabaseAway("The database does not answer: every connection is busy.") from error

@@ -4,7 +4,7 @@ import logging
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
@@ -14,8 +14,8 @@ from gna.errors import GnaError
 HERE = str(Path(__file__).parent)
 
 
-def setup(*, level: str, format: str) -> None:
-    """Send our own logs and those of the libraries to stderr in one shape."""
+def setup(*, level: str, format: str, to: TextIO | None = None) -> None:
+    """Send our own logs and those of the libraries to stderr, or elsewhere, in one shape."""
     render: Processor = structlog.processors.JSONRenderer() if format == "json" else _line
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -33,7 +33,7 @@ def setup(*, level: str, format: str) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -42,10 +42,9 @@ def setup(*, level: str, format: str) -> None:
     )
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(level.upper())
-    # Their info lines are noise to an operator, and may quote what people typed.
-    for library in ("uvicorn", "alembic", "sqlalchemy", "asyncio", "python_multipart"):
-        logging.getLogger(library).setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
+    logging.getLogger("gna").setLevel(level.upper())
+    # The info lines of libraries are noise to an operator, and quote addresses with tokens in them.
+    root.setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
 
 
 def get(name: str) -> Any:

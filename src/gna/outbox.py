@@ -96,9 +96,7 @@ def post(tx: Connection, letter: Letter, *, now: datetime) -> None:
     content = letter.content
     tx.execute(
         db.insert(tx, contents)
-        .values(
-            hash=content.hash, subject=content.subject, html=content.html, text=content.text, created_at=now
-        )
+        .values(hash=content.hash, subject=content.subject, html=content.html, text=content.text, created_at=now)
         .on_conflict_do_nothing()
     )
     tx.execute(
@@ -122,6 +120,4 @@ def post(tx: Connection, letter: Letter, *, now: datetime) -> None:
 def withdraw(tx: Connection, *, kind: Kind, subscriber_id: str) -> None:
     """Take back what this person has not been sent yet, because something newer replaces it."""
     m = messages.c
-    tx.execute(
-        sa.delete(messages).where(m.subscriber_id == subscriber_id, m.kind == kind, m.status.in_(WAITING))
-    )
+    tx.execute(sa.delete(messages).where(m.subscriber_id == subscriber_id, m.kind == kind, m.status.in_(WAITING)))

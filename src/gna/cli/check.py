@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from gna import config, migrations, worker
 from gna.cli import start
@@ -33,6 +31,10 @@ def check() -> None:
     settings, db = start.begin()
     findings = [*_settings(), *_database(db), *_redis(settings), *_provider(settings), *_doors(settings)]
     db.close()
+    # Imported late: no other command draws.
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for finding in findings:
         table.add_row(finding.part, f"[{STYLES[finding.state]}]{finding.state}[/]", finding.says)
@@ -49,9 +51,7 @@ def _settings() -> Iterator[Finding]:
         yield Finding("settings", "warning", f"not used by this version yet: {', '.join(unused)}")
     for name in origin.unknown:
         near = difflib.get_close_matches(name, known, n=1)
-        yield Finding(
-            "settings", "warning", f"{name} in .env means nothing" + (f"; {near[0]}?" if near else "")
-        )
+        yield Finding("settings", "warning", f"{name} in .env means nothing" + (f"; {near[0]}?" if near else ""))
 
 
 def _database(db: Database) -> Iterator[Finding]:
@@ -65,9 +65,7 @@ def _database(db: Database) -> Iterator[Finding]:
     if have == migrations.HEAD:
         yield Finding("schema", "ok", f"at {have}, up to date")
     else:
-        yield Finding(
-            "schema", "warning", f"at {have or 'nothing'}, needs {migrations.HEAD}: run gna migrate"
-        )
+        yield Finding("schema", "warning", f"at {have or 'nothing'}, needs {migrations.HEAD}: run gna migrate")
 
 
 def _redis(settings: Settings) -> Iterator[Finding]:
@@ -77,13 +75,9 @@ def _redis(settings: Settings) -> Iterator[Finding]:
     try:
         import redis
     except ImportError:
-        yield Finding(
-            "redis", "wrong", "REDIS_URL is set but the client is missing: pip install 'gna[redis]'"
-        )
+        yield Finding("redis", "wrong", "REDIS_URL is set but the client is missing: pip install 'gna[redis]'")
         return
-    client = redis.Redis.from_url(
-        settings.redis_url.get_secret_value(), socket_timeout=3, socket_connect_timeout=3
-    )
+    client = redis.Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=3, socket_connect_timeout=3)
     try:
         client.ping()
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy")

@@ -32,7 +32,7 @@ def root(
 def main() -> None:
     """Run a command; what Gna itself refuses is one sentence, not a traceback."""
     try:
-        app()
+        app(prog_name="gna")
     except GnaError as error:
         for line in str(error).splitlines():
             print(f"gna: {line}", file=sys.stderr)

@@ -9,7 +9,4 @@ def migrate() -> None:
     _, db = start.begin()
     changed = migrations.migrate(db)
     db.close()
-    print(
-        f"The database is at {migrations.HEAD}"
-        + (", brought up to date just now." if changed else " already.")
-    )
+    print(f"The database is at {migrations.HEAD}" + (", brought up to date just now." if changed else " already."))

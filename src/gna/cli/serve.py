@@ -12,9 +12,7 @@ from gna.errors import CannotStart
 
 def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on (GNA_HOST).")] = None,
-    port: Annotated[
-        int | None, typer.Option(help="The port to listen on (GNA_PORT); 0 takes a free one.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen on (GNA_PORT); 0 takes a free one.")] = None,
 ) -> None:
     """Answer requests, and run the background work beside it unless PROCESS_ROLE=api."""
     settings, db = start.begin(gna_host=host, gna_port=port)
@@ -36,9 +34,7 @@ def _listen(settings: Settings) -> socket.socket:
     """Take the port before anything else, so that a second server fails at once and in plain words."""
     host, port = settings.gna_host, settings.gna_port
     try:
-        family, *_, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)

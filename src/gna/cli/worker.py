@@ -20,9 +20,7 @@ def worker() -> None:
 def work(settings: Settings, db: Database) -> None:
     """Run the steps until a signal comes, then finish what is in flight."""
     if not settings.jobs_enabled:
-        raise CannotStart(
-            "JOBS_ENABLED=false leaves a worker nothing to do; remove it or do not start a worker."
-        )
+        raise CannotStart("JOBS_ENABLED=false leaves a worker nothing to do; remove it or do not start a worker.")
     migrate(db)
     try:
         asyncio.run(_until_told(settings, db))

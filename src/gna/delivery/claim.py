@@ -56,8 +56,7 @@ def claim(tx: Connection, *, worker: str, now: datetime, limit: int = BATCH) -> 
     ).all()
     known = _contents(tx, {row.content_hash for row in won})
     return [
-        Claimed(row.id, row.kind, row.to_email, known[row.content_hash], row.slots, row.attempt_count)
-        for row in won
+        Claimed(row.id, row.kind, row.to_email, known[row.content_hash], row.slots, row.attempt_count) for row in won
     ]
 
 
@@ -65,11 +64,7 @@ def settle(tx: Connection, results: Sequence[tuple[Claimed, Outcome]], *, worker
     """Write down what the provider said of each message that is still ours."""
     m = messages.c
     for message, outcome in results:
-        values = (
-            _accepted(message, outcome, now)
-            if isinstance(outcome, Accepted)
-            else _failed(message, outcome, now)
-        )
+        values = _accepted(message, outcome, now) if isinstance(outcome, Accepted) else _failed(message, outcome, now)
         settled = tx.execute(
             sa.update(messages)
             .where(m.id == message.id, m.status == Status.SENDING, m.claimed_by == worker)

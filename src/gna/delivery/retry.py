@@ -25,9 +25,7 @@ class GiveUp:
     reason: str
 
 
-def after_failure(
-    failure: RefusedForGood | TryLater | Unknown, *, attempt: int, now: datetime
-) -> Retry | GiveUp:
+def after_failure(failure: RefusedForGood | TryLater | Unknown, *, attempt: int, now: datetime) -> Retry | GiveUp:
     """The decision after attempt number `attempt` (the first is 1) failed."""
     if isinstance(failure, RefusedForGood):
         return GiveUp(failure.reason)

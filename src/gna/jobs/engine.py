@@ -86,9 +86,7 @@ class Engine:
                 failures += 1
                 pause = min(after_failures(failures), step.every)
                 metrics.steps.labels(step.name, "failed").inc()
-                logger.exception(
-                    "step failed", step=step.name, failures=failures, again_in=pause.total_seconds()
-                )
+                logger.exception("step failed", step=step.name, failures=failures, again_in=pause.total_seconds())
             else:
                 metrics.steps.labels(step.name, "done" if again else "idle").inc()
             await self._rest(step, pause)

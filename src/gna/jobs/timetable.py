@@ -32,9 +32,7 @@ def claim(tx: Connection, step: str, *, worker: str, now: datetime, early: bool 
     free = sa.or_(t.claimed_until.is_(None), t.claimed_until <= now)
     due = sa.true() if early else t.due_at <= now
     won = tx.execute(
-        sa.update(timetable)
-        .where(t.step == step, free, due)
-        .values(claimed_by=worker, claimed_until=now + LEASE)
+        sa.update(timetable).where(t.step == step, free, due).values(claimed_by=worker, claimed_until=now + LEASE)
     )
     return won.rowcount == 1
 
@@ -42,9 +40,7 @@ def claim(tx: Connection, step: str, *, worker: str, now: datetime, early: bool 
 def renew(tx: Connection, step: str, *, worker: str, now: datetime) -> None:
     """Keep the claim while the work goes on."""
     t = timetable.c
-    tx.execute(
-        sa.update(timetable).where(t.step == step, t.claimed_by == worker).values(claimed_until=now + LEASE)
-    )
+    tx.execute(sa.update(timetable).where(t.step == step, t.claimed_by == worker).values(claimed_until=now + LEASE))
 
 
 def release(tx: Connection, step: str, *, worker: str, due_at: datetime) -> None:

@@ -15,7 +15,7 @@ def parse(text: object) -> str:
         raise Refused("Email is required")
     typed = text.strip()
     try:
-        valid = validate_email(typed, check_deliverability=False, allow_smtputf8=False)
+        valid = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
     except (EmailNotValidError, UnicodeError):
         raise Refused("Email is not a valid address") from None
     domain = typed.rpartition("@")[2]

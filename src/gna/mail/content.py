@@ -38,9 +38,7 @@ class Content:
 def letter(name: str) -> Content:
     """A mail that Gna itself writes, from its folder in `letters/`."""
     folder = resources.files("gna.mail") / "letters" / name
-    subject, text, body = (
-        folder.joinpath(f).read_text("utf-8") for f in ("subject.txt", "body.txt", "body.html")
-    )
+    subject, text, body = (folder.joinpath(f).read_text("utf-8") for f in ("subject.txt", "body.txt", "body.html"))
     return Content(subject=subject.strip(), html=body, text=text)
 
 

@@ -8,10 +8,18 @@ from sqlalchemy.engine import Connection
 from gna import __version__
 from gna.db import Database, lock_schema
 from gna.errors import CannotStart
+from gna.tables import metadata
 
-# The newest file in `versions/`; a test keeps the two the same. Knowing it here spares a server that is
-# up to date the import of Alembic, which is 9 MB and a third of a second.
+# The newest file in `versions/`; a test keeps the two the same. Knowing it here, and making a new database
+# from the declared tables, spares a server the import of Alembic: 9 MB and a third of a second. That both
+# ways arrive at the same schema is proved by a test on both databases.
 HEAD = "0001"
+
+# Where Alembic remembers the revision, exactly as it would make the table itself.
+ALEMBIC = (
+    "CREATE TABLE alembic_version "
+    "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
 
 
 def migrate(db: Database) -> bool:
@@ -24,8 +32,11 @@ def migrate(db: Database) -> bool:
         have = version(tx)
         if have == HEAD:
             return False  # another process was faster
-        _refuse_newer(have)
-        _upgrade(tx)
+        if have is None:
+            _create(tx)
+        else:
+            _refuse_newer(have)
+            upgrade(tx)
     return True
 
 
@@ -37,16 +48,23 @@ def version(tx: Connection) -> str | None:
     return str(row[0]) if row else None
 
 
-def _refuse_newer(have: str | None) -> None:
+def _create(tx: Connection) -> None:
+    metadata.create_all(tx)
+    tx.execute(sa.text(ALEMBIC))
+    tx.execute(sa.text("INSERT INTO alembic_version (version_num) VALUES (:head)"), {"head": HEAD})
+
+
+def _refuse_newer(have: str) -> None:
     known = {file.name.split("_")[0] for file in (Path(__file__).parent / "versions").glob("0*.py")}
-    if have is not None and have not in known:
+    if have not in known:
         raise CannotStart(
             f"The database is at {have}, which Gna {__version__} does not know (it knows {HEAD}). "
             "Install the newer Gna that made it, or restore the backup from before the upgrade."
         )
 
 
-def _upgrade(tx: Connection) -> None:
+def upgrade(tx: Connection) -> None:
+    """Apply every migration that the database has not had."""
     from alembic import command
     from alembic.config import Config
 

@@ -22,13 +22,12 @@ class Mailbox:
         return await asyncio.to_thread(lambda: [self._write(mail) for mail in batch])
 
     async def check(self) -> str:
-        """The folder exists, or can be made, and can be written."""
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be made: {error.strerror}.") from None
-        if not os.access(self._folder, os.W_OK | os.X_OK):
-            raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be written to; change its permissions.")
+        """The folder can be written, or made where it will be."""
+        nearest = next(path for path in (self._folder, *self._folder.absolute().parents) if path.exists())
+        if not nearest.is_dir():
+            raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {nearest} is not a folder.")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {nearest} may not be written to.")
         return f"mails are written to {self._folder}"
 
     def _write(self, mail: Outgoing) -> Outcome:

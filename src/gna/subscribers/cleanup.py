@@ -11,12 +11,8 @@ from gna.subscribers.table import subscribers
 def clean_up(tx: Connection, *, now: datetime) -> int:
     """Delete people who never confirmed and clear expired tokens; says how many people went."""
     s = subscribers.c
-    gone = tx.execute(
-        sa.delete(subscribers).where(s.activated_at.is_(None), s.confirmation_expires_at < now)
-    ).rowcount
-    _clear(
-        tx, s.confirmation_expires_at < now, "confirmation_token", "confirmation_expires_at", "pending_email"
-    )
+    gone = tx.execute(sa.delete(subscribers).where(s.activated_at.is_(None), s.confirmation_expires_at < now)).rowcount
+    _clear(tx, s.confirmation_expires_at < now, "confirmation_token", "confirmation_expires_at", "pending_email")
     _clear(tx, s.magic_link_expires_at < now, "magic_link_token", "magic_link_expires_at")
     _clear(tx, s.used_token_expires_at < now, "used_token", "used_token_expires_at")
     return gone

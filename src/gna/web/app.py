@@ -8,7 +8,7 @@ from starlette.staticfiles import StaticFiles
 
 from gna import __version__
 from gna.jobs.engine import Engine
-from gna.web import errors, health
+from gna.web import errors, health, openapi
 from gna.web.api import subscribe
 from gna.web.auth import AdminGate
 from gna.web.edge import Edge
@@ -41,6 +41,7 @@ def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.ground = ground
+    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     errors.install(app)
     for router in (health.router, subscribe.router, public.router, mailbox.router, docs.router):
         app.include_router(router)

@@ -118,11 +118,7 @@ def _limited(receive: Receive) -> Receive:
 def _record(scope: Scope, status: int, seconds: float) -> None:
     """The route's pattern stands for the address, which may hold a token or a name."""
     route = getattr(scope.get("route"), "path", None) or ("/static" if _is_static(scope) else "unknown")
-    method = (
-        scope["method"]
-        if scope["method"] in ("GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS")
-        else "other"
-    )
+    method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS") else "other"
     metrics.requests.labels(method, route, status).observe(seconds)
     write = logger.debug if route in QUIET and status < 400 else logger.info
     write("request", method=method, route=route, status=status, ms=round(seconds * 1000, 1))

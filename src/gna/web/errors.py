@@ -63,9 +63,7 @@ def _of_ours(error: GnaError) -> JSONResponse:
     logger.error("request refused", exc_info=error)
     if status == 503:
         return reply(503, "Service temporarily unavailable", {"Retry-After": "5"})
-    return reply(
-        500, "Server misconfiguration" if isinstance(error, Misconfigured) else "Internal server error"
-    )
+    return reply(500, "Server misconfiguration" if isinstance(error, Misconfigured) else "Internal server error")
 
 
 def _http_reason(error: HTTPException) -> str:

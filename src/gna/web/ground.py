@@ -39,19 +39,13 @@ class Ground:
     def site(self) -> Site:
         """The publication that this server speaks for: the name in front of the sender's address."""
         name = parseaddr(self.settings.email_from_address)[0]
-        return Site(
-            name=name or urlsplit(self.settings.base_url).hostname or "Gna", base_url=self.settings.base_url
-        )
+        return Site(name=name or urlsplit(self.settings.base_url).hostname or "Gna", base_url=self.settings.base_url)
 
-    async def run(
-        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def run(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change something for a visitor."""
         return await _within(self.db.run(action, *args, **kwargs))
 
-    async def look(
-        self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def look(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Look something up for a visitor."""
         return await _within(self.db.look(action, *args, **kwargs))
 

@@ -94,6 +94,4 @@ def _outbox() -> None:
         ("idx_messages_due", "due_at", "status IN ('pending', 'failed_transient')"),
         ("idx_messages_sending", "claimed_by", "status = 'sending'"),
     ):
-        op.create_index(
-            name, "messages", [column], sqlite_where=sa.text(rows), postgresql_where=sa.text(rows)
-        )
+        op.create_index(name, "messages", [column], sqlite_where=sa.text(rows), postgresql_where=sa.text(rows))

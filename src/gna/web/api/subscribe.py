@@ -36,9 +36,7 @@ class Error(BaseModel):
 BODY = {
     "requestBody": {
         "required": True,
-        "content": {
-            kind: {"schema": SubscribeBody.model_json_schema()} for kind in ("application/json", *FORMS)
-        },
+        "content": {kind: {"schema": SubscribeBody.model_json_schema()} for kind in ("application/json", *FORMS)},
     }
 }
 

@@ -25,9 +25,7 @@ async def docs(request: Request) -> HTMLResponse:
     return page(request, "docs.html", groups=groups)
 
 
-def _route(
-    schema: dict[str, Any], base_url: str, path: str, method: str, operation: dict[str, Any]
-) -> dict[str, Any]:
+def _route(schema: dict[str, Any], base_url: str, path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
     kinds = operation.get("requestBody", {}).get("content", {})
     fields = _fields(schema, next(iter(kinds.values()))["schema"]) if kinds else []
     return {

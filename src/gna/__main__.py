@@ -1,0 +1,5 @@
+"""`python -m gna` is `gna`."""
+
+from gna.cli.main import main
+
+main()

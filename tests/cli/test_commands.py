@@ -1,0 +1,116 @@
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gna import __version__
+from gna.migrations import HEAD
+from tests.conftest import Databases
+from tests.servers.valkey import Valkey
+
+
+def gna(folder: Path, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a folder of its own, with nothing inherited but the search path."""
+    return subprocess.run(
+        [sys.executable, "-m", "gna", *arguments],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "COLUMNS": "200"} | environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_wrong_setting_is_one_sentence_and_no_traceback(tmp_path: Path) -> None:
+    done = gna(tmp_path, "serve", SEND_RATE="fast")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "gna: SEND_RATE must be a number.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_provider_that_is_not_here_yet_is_refused(tmp_path: Path) -> None:
+    real = {"EMAIL_PROVIDER": "smtp", "EMAIL_FROM_ADDRESS": "a@b.org", "PLATFORM_BASE_URL": "https://b.org"}
+    done = gna(tmp_path, "serve", "--port", "0", **real)
+    assert done.returncode == 1
+    assert done.stderr.startswith("gna: EMAIL_PROVIDER=smtp is not part of this version yet")
+
+
+def test_auth_cannot_be_disabled_on_a_public_address(tmp_path: Path) -> None:
+    done = gna(tmp_path, "serve", "--host", "0.0.0.0", DISABLE_AUTH="true")
+    assert done.returncode == 1
+    assert "DISABLE_AUTH=true would open /admin to everybody who reaches 0.0.0.0" in done.stderr
+
+
+def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = gna(tmp_path, "serve", "--port", port)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"gna: Cannot listen on 127.0.0.1 port {port}: Address already in use.")
+
+
+def test_a_database_that_is_away_stops_the_start(tmp_path: Path) -> None:
+    done = gna(tmp_path, "serve", "--port", "0", DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert done.returncode == 1
+    assert done.stderr.startswith("gna: The database does not answer")
+
+
+def test_a_worker_with_nothing_to_do_says_so(tmp_path: Path) -> None:
+    done = gna(tmp_path, "worker", JOBS_ENABLED="false")
+    assert (done.returncode, done.stderr.startswith("gna: JOBS_ENABLED=false")) == (1, True)
+
+
+def test_migrate_says_what_it_did(databases: Databases, tmp_path: Path) -> None:
+    url = databases.empty()
+    first, second = (gna(tmp_path, "migrate", DATABASE_URL=url) for _ in range(2))
+    assert first.stdout == f"The database is at {HEAD}, brought up to date just now.\n"
+    assert second.stdout == f"The database is at {HEAD} already.\n"
+
+
+def test_check_reports_what_answers(databases: Databases, valkey: Valkey, tmp_path: Path) -> None:
+    done = gna(tmp_path, "check", DATABASE_URL=databases.migrated(), REDIS_URL=valkey.url)
+    assert done.returncode == 0
+    report = " ".join(done.stdout.lower().split())
+    assert f"database ok {databases.kind}" in report
+    assert f"schema ok at {HEAD}, up to date" in report
+    assert "redis ok answers" in report
+    assert "mail ok mailbox: mails are written to mailbox" in report
+
+
+def test_check_reports_what_does_not_answer(tmp_path: Path) -> None:
+    away = {
+        "DATABASE_URL": "postgresql://nobody:hunter2@127.0.0.1:1/none",
+        "REDIS_URL": "redis://127.0.0.1:1",
+    }
+    done = gna(tmp_path, "check", **away)
+    report = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "database wrong The database does not answer" in report
+    assert "redis wrong does not answer" in report
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_check_notices_what_is_missing_and_misspelt(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("EMAIL_PROVDER=smtp\nSEND_RATE=5\n")
+    report = " ".join(gna(tmp_path, "check").stdout.split())
+    assert "EMAIL_PROVDER in .env means nothing; EMAIL_PROVIDER?" in report
+    assert "not used by this version yet: SEND_RATE" in report
+    assert "schema warning at nothing" in report
+    assert "PLATFORM_BASE_URL is not set" in report
+
+
+def test_the_version_is_said(tmp_path: Path) -> None:
+    assert gna(tmp_path, "--version").stdout == f"gna {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "migrate", "check"])
+def test_every_command_explains_itself(tmp_path: Path, command: str) -> None:
+    assert command in gna(tmp_path, "--help").stdout
+    assert f"Usage: gna {command}" in gna(tmp_path, command, "--help").stdout
+
+
+def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
+    assert gna(tmp_path, "nonsense").returncode == 2

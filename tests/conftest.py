@@ -1,0 +1,194 @@
+"""The test ground: real databases, real servers, a real browser. Every database test runs on both databases."""
+
+import io
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from starlette.testclient import TestClient
+
+from gna import config, ids, log
+from gna.config import Settings
+from gna.db import Database
+from gna.migrations import migrate
+from gna.web.app import create_app
+from gna.web.ground import Ground
+from tests.running import Gna
+from tests.servers import chromium
+from tests.servers.postgres import Postgres
+from tests.servers.valkey import Valkey
+
+BOTH = ("sqlite", "postgresql")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The PostgreSQL server that all tests share; a test that kills one starts its own."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Valkey]:
+    """The Redis-compatible server."""
+    with Valkey() as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Databases:
+    """Makes fresh databases of one kind: empty, or a copy of one that was migrated once."""
+
+    kind: str
+    empty: Callable[[], str]
+    migrated: Callable[[], str]
+
+
+@pytest.fixture(scope="session", params=BOTH)
+def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
+    """A maker of databases, once for each kind."""
+    if request.param == "sqlite":
+        return _sqlite_databases(tmp_path_factory.mktemp("sqlite"))
+    return _postgres_databases(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def empty_url(databases: Databases) -> str:
+    """A database without any table."""
+    return databases.empty()
+
+
+@pytest.fixture
+def database_url(databases: Databases) -> str:
+    """A database with the present schema and no rows."""
+    return databases.migrated()
+
+
+@pytest.fixture
+def db(database_url: str) -> Iterator[Database]:
+    """An open database with the present schema and no rows."""
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Settings as `make run` has them, in a place of their own."""
+    return settings_for(database_url, tmp_path)
+
+
+def settings_for(url: str, folder: Path, **environ: str) -> Settings:
+    """Settings as `make run` has them, for one database and folder."""
+    defaults = {"DATABASE_URL": url, "MAILBOX_DIR": str(folder / "mailbox"), "DISABLE_AUTH": "true"}
+    return config.load(defaults | environ, dotenv=folder / "no.env")
+
+
+@pytest.fixture
+def rung() -> list[str]:
+    """The steps that the web rang for."""
+    return []
+
+
+@pytest.fixture
+def client(settings: Settings, db: Database, rung: list[str]) -> Iterator[TestClient]:
+    """A visitor at the machine itself, talking to the application without a network."""
+    with visitor(Ground(settings, db, rung.append)) as visiting:
+        yield visiting
+
+
+def visitor(ground: Ground) -> TestClient:
+    """A client as a browser on the same machine would be."""
+    return TestClient(
+        create_app(ground),
+        base_url="http://127.0.0.1:8000",
+        client=("127.0.0.1", 50000),
+        follow_redirects=False,
+        raise_server_exceptions=False,
+    )
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Gna]]:
+    """Starts real `gna` processes, and stops what is left of them."""
+    with ExitStack() as stack:
+
+        def starter(*, command: str = "serve", **environ: str) -> Gna:
+            return stack.enter_context(Gna(tmp_path, command=command, **environ))
+
+        yield starter
+
+
+@pytest.fixture
+def logged() -> Iterator[Callable[[], str]]:
+    """What a server at the level `info` has written to its log."""
+    written = io.StringIO()
+    log.setup(level="info", format="console", to=written)
+    yield written.getvalue
+    logging.getLogger().handlers.clear()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real browser."""
+    if reason := chromium.why_missing():
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = chromium.launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh tab; an error in the page's console fails the test."""
+    context = browser.new_context()
+    tab = context.new_page()
+    complaints: list[str] = []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    yield tab
+    context.close()
+    assert not complaints, f"The browser complained: {complaints}"
+
+
+def _sqlite_databases(folder: Path) -> Databases:
+    template = folder / "template.db"
+
+    def empty() -> str:
+        return f"sqlite:///{folder / ids.new()}.db"
+
+    def migrated() -> str:
+        if not template.exists():
+            _migrate(f"sqlite:///{template}")
+        url = empty()
+        shutil.copy(template, url.removeprefix("sqlite:///"))
+        return url
+
+    return Databases("sqlite", empty, migrated)
+
+
+def _postgres_databases(server: Postgres) -> Databases:
+    made: list[str] = []
+
+    def empty() -> str:
+        return server.create_database(f"t{ids.new()}")
+
+    def migrated() -> str:
+        if not made:
+            _migrate(server.create_database("template_gna"))
+            made.append("template_gna")
+        return server.create_database(f"t{ids.new()}", template="template_gna")
+
+    return Databases("postgresql", empty, migrated)
+
+
+def _migrate(url: str) -> None:
+    database = Database(url)
+    migrate(database)
+    database.close()

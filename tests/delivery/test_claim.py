@@ -1,0 +1,172 @@
+import threading
+from datetime import datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from gna import outbox
+from gna.db import Database
+from gna.delivery.claim import Claimed, claim, settle, take_back
+from gna.jobs import workers
+from gna.outbox import Kind, Letter, Status, messages
+from gna.providers.protocol import Accepted, Outcome, RefusedForGood, TryLater
+from tests.factories import HELLO, NOW, a_message, a_subscriber, count, the_message
+
+
+def claimed(db: Database, *, worker: str = "w1", now: datetime = NOW, limit: int = 200) -> list[Claimed]:
+    with db.write() as tx:
+        return claim(tx, worker=worker, now=now, limit=limit)
+
+
+def settled(db: Database, message: Claimed, outcome: Outcome, *, worker: str = "w1") -> None:
+    with db.write() as tx:
+        settle(tx, [(message, outcome)], worker=worker, now=NOW)
+
+
+def test_posting_the_same_key_twice_is_one_message(db: Database) -> None:
+    with db.write() as tx:
+        letter = Letter(kind=Kind.CONFIRMATION, key="same", to="a@b.org", content=HELLO, slots={"name": "A"})
+        outbox.post(tx, letter, now=NOW)
+        outbox.post(tx, letter, now=NOW)
+        assert count(tx, messages) == 1
+
+
+def test_the_same_content_is_stored_once(db: Database) -> None:
+    with db.write() as tx:
+        a_message(tx)
+        a_message(tx)
+        assert count(tx, outbox.contents) == 1
+
+
+def test_withdrawing_leaves_what_is_already_under_way(db: Database) -> None:
+    with db.write() as tx:
+        person = a_subscriber(tx)
+        waiting = a_message(tx, subscriber_id=person)
+        sending = a_message(tx, subscriber_id=person, status=Status.SENDING)
+        outbox.withdraw(tx, kind=Kind.CONFIRMATION, subscriber_id=person)
+        assert tx.scalars(sa.select(messages.c.id)).all() == [sending] != [waiting]
+
+
+def test_claiming_counts_the_attempt_and_says_who_sends(db: Database) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx)
+    [message] = claimed(db)
+    assert (message.id, message.to, message.attempt) == (message_id, "ana@example.org", 1)
+    assert (message.content, message.slots) == (HELLO, {"name": "Ana"})
+    with db.read() as tx:
+        row = the_message(tx, message_id)
+    assert (row.status, row.claimed_by, row.attempt_count, row.last_attempt_at) == ("sending", "w1", 1, NOW)
+
+
+def test_what_is_claimed_is_not_claimed_again(db: Database) -> None:
+    with db.write() as tx:
+        a_message(tx)
+    assert len(claimed(db)) == 1
+    assert claimed(db, worker="w2") == []
+
+
+@pytest.mark.parametrize("status", [Status.SENDING, Status.SENT, Status.FAILED_PERMANENT])
+def test_only_waiting_messages_are_claimed(db: Database, status: Status) -> None:
+    with db.write() as tx:
+        a_message(tx, status=status)
+    assert claimed(db) == []
+
+
+def test_a_message_is_not_claimed_before_it_is_due(db: Database) -> None:
+    with db.write() as tx:
+        a_message(tx, status=Status.FAILED_TRANSIENT, due_at=NOW + timedelta(seconds=10))
+    assert claimed(db, now=NOW + timedelta(seconds=9)) == []
+    assert len(claimed(db, now=NOW + timedelta(seconds=10))) == 1
+
+
+def test_two_workers_never_win_the_same_message(db: Database) -> None:
+    with db.write() as tx:
+        for _ in range(300):
+            a_message(tx)
+    won: dict[str, list[str]] = {"w1": [], "w2": [], "w3": []}
+
+    def work(worker: str) -> None:
+        while batch := claimed(db, worker=worker, limit=7):
+            won[worker] += [message.id for message in batch]
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in won]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = [message for batch in won.values() for message in batch]
+    assert len(everything) == len(set(everything)) == 300
+
+
+def test_a_sent_confirmation_keeps_neither_address_nor_link(db: Database) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx, last_error="551 ana@example.org moved")
+    settled(db, claimed(db)[0], Accepted("p-1"))
+    with db.read() as tx:
+        row = the_message(tx, message_id)
+        raw = tx.execute(sa.text("SELECT * FROM messages")).one()
+    assert (row.status, row.sent_at, row.provider_message_id, row.claimed_by) == ("sent", NOW, "p-1", None)
+    assert (row.to_email, row.slots, row.content_hash, row.last_error) == (None, None, None, None)
+    assert "ana@" not in repr(raw)
+
+
+def test_a_refused_message_is_final_and_says_why(db: Database) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx)
+    settled(db, claimed(db)[0], RefusedForGood("550 no such mailbox"))
+    with db.read() as tx:
+        row = the_message(tx, message_id)
+    assert (row.status, row.last_error) == ("failed_permanent", "550 no such mailbox")
+    assert claimed(db, now=NOW + timedelta(days=9)) == []
+
+
+def test_a_message_to_try_later_is_due_after_its_wait(db: Database) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx)
+    settled(db, claimed(db)[0], TryLater("451"))
+    with db.read() as tx:
+        row = the_message(tx, message_id)
+    assert (row.status, row.due_at, row.attempt_count) == ("failed_transient", NOW + timedelta(seconds=1), 1)
+
+
+def test_waiting_as_asked_gives_the_attempt_back(db: Database) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx)
+    settled(db, claimed(db)[0], TryLater("429", after=timedelta(seconds=7)))
+    with db.read() as tx:
+        row = the_message(tx, message_id)
+    assert (row.due_at, row.attempt_count) == (NOW + timedelta(seconds=7), 0)
+
+
+def test_a_result_that_comes_too_late_changes_nothing(db: Database) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx)
+    [message] = claimed(db, worker="w1")
+    with db.write() as tx:
+        take_back(tx, worker="w2", now=NOW)
+    claimed(db, worker="w2")
+    settled(db, message, RefusedForGood("late"), worker="w1")
+    with db.read() as tx:
+        assert (the_message(tx, message_id).status, the_message(tx, message_id).claimed_by) == (
+            "sending",
+            "w2",
+        )
+
+
+def test_what_a_dead_worker_left_is_taken_back_at_once(db: Database) -> None:
+    with db.write() as tx:
+        workers.beat(tx, "dead", now=NOW - timedelta(seconds=16))
+        workers.beat(tx, "alive", now=NOW)
+        lost = a_message(tx, status=Status.SENDING, claimed_by="dead", last_attempt_at=NOW)
+        kept = a_message(tx, status=Status.SENDING, claimed_by="alive", last_attempt_at=NOW)
+        own = a_message(tx, status=Status.SENDING, claimed_by="asker", last_attempt_at=NOW)
+        assert take_back(tx, worker="asker", now=NOW) == 1
+        assert (the_message(tx, lost).status, the_message(tx, lost).due_at) == ("failed_transient", NOW)
+        assert the_message(tx, kept).status == the_message(tx, own).status == "sending"
+
+
+def test_what_a_living_worker_forgot_is_taken_back_after_15_minutes(db: Database) -> None:
+    with db.write() as tx:
+        workers.beat(tx, "alive", now=NOW)
+        a_message(tx, status=Status.SENDING, claimed_by="alive", last_attempt_at=NOW - timedelta(minutes=16))
+        assert take_back(tx, worker="asker", now=NOW) == 1

@@ -1,0 +1,32 @@
+from datetime import timedelta
+
+import pytest
+
+from gna.delivery.retry import WAITS, GiveUp, Retry, after_failure
+from gna.providers.protocol import RefusedForGood, TryLater, Unknown
+from tests.factories import NOW
+
+
+@pytest.mark.parametrize(("attempt", "seconds"), [(1, 1), (2, 4), (3, 10), (4, 30), (5, 60)])
+def test_the_first_tries_follow_each_other_quickly(attempt: int, seconds: int) -> None:
+    decision = after_failure(TryLater("busy"), attempt=attempt, now=NOW)
+    assert decision == Retry(at=NOW + timedelta(seconds=seconds), reason="busy")
+
+
+def test_a_provider_may_be_away_for_a_day() -> None:
+    assert sum(WAITS, timedelta()) > timedelta(hours=20)
+
+
+def test_it_gives_up_in_the_end() -> None:
+    decision = after_failure(Unknown("lost"), attempt=len(WAITS) + 1, now=NOW)
+    assert decision == GiveUp(f"Given up after {len(WAITS) + 1} attempts: lost")
+
+
+def test_a_refusal_for_good_is_not_tried_again() -> None:
+    assert after_failure(RefusedForGood("no such mailbox"), attempt=1, now=NOW) == GiveUp("no such mailbox")
+
+
+@pytest.mark.parametrize("attempt", [1, 99])
+def test_waiting_as_the_provider_asked_costs_no_attempt(attempt: int) -> None:
+    decision = after_failure(TryLater("slow down", after=timedelta(seconds=7)), attempt=attempt, now=NOW)
+    assert decision == Retry(at=NOW + timedelta(seconds=7), reason="slow down", spent=False)

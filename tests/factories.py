@@ -1,0 +1,57 @@
+"""Plain factories: the shortest way to a row in a given state."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import ids, outbox, tokens
+from gna.mail.content import Content
+from gna.outbox import Kind, Letter, messages
+from gna.subscribers.signup import Site
+from gna.subscribers.table import subscribers
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+SITE = Site(name="The Quiet Web", base_url="https://news.example.org")
+HELLO = Content(subject="Hello {{ name }}", html="<p>Hello {{ name }}</p>", text="Hello {{ name }}")
+
+
+def a_subscriber(tx: Connection, *, email: str = "ana@example.org", activated: bool = False, **columns: Any) -> str:
+    """Insert a person and return their id."""
+    values = {
+        "id": ids.new(),
+        "email": email,
+        "unsubscribe_token": tokens.new(),
+        "created_at": NOW,
+        "activated_at": NOW if activated else None,
+        "confirmation_expires_at": None if activated else NOW + timedelta(hours=24),
+    }
+    tx.execute(sa.insert(subscribers).values(values | columns))
+    return str((values | columns)["id"])
+
+
+def a_message(tx: Connection, *, to: str = "ana@example.org", key: str | None = None, **columns: Any) -> str:
+    """Post a letter and return the message's id; `columns` put it into another state."""
+    key = key or ids.new()
+    letter = Letter(kind=Kind.CONFIRMATION, key=key, to=to, content=HELLO, slots={"name": "Ana"})
+    outbox.post(tx, letter, now=NOW)
+    message_id = tx.scalar(sa.select(messages.c.id).where(messages.c.delivery_key == key))
+    if columns:
+        tx.execute(sa.update(messages).where(messages.c.id == message_id).values(**columns))
+    return str(message_id)
+
+
+def the_message(tx: Connection, message_id: str) -> Any:
+    """The row of a message."""
+    return tx.execute(sa.select(messages).where(messages.c.id == message_id)).one()
+
+
+def the_subscriber(tx: Connection, email: str) -> Any:
+    """The row of a person, or None."""
+    return tx.execute(sa.select(subscribers).where(sa.func.lower(subscribers.c.email) == email.lower())).one_or_none()
+
+
+def count(tx: Connection, table: sa.Table) -> int:
+    """How many rows there are."""
+    return tx.scalar(sa.select(sa.func.count()).select_from(table)) or 0

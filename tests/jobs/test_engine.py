@@ -1,0 +1,167 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+from prometheus_client import REGISTRY
+
+from gna.db import Database
+from gna.jobs.engine import Engine, Step, after_failures
+from gna.jobs.workers import workers
+from tests.factories import count
+
+LONG = timedelta(hours=1)
+
+
+class Counted:
+    """Work that counts its runs, says what it is told to say, and can be waited for."""
+
+    def __init__(self, *answers: bool | Exception) -> None:
+        self.runs = 0
+        self._answers = list(answers)
+
+    async def __call__(self) -> bool:
+        self.runs += 1
+        answer = self._answers.pop(0) if self._answers else False
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def reaches(self, runs: int) -> None:
+        async with asyncio.timeout(5):
+            while self.runs < runs:
+                await asyncio.sleep(0.005)
+
+
+def run(db: Database, steps: list[Step], story: Callable[[Engine], Awaitable[None]]) -> None:
+    """Run an engine with these steps around a story."""
+
+    async def live() -> None:
+        engine = Engine(db, lambda _: steps)
+        await engine.start()
+        await story(engine)
+        await engine.stop()
+
+    asyncio.run(live())
+
+
+def test_a_step_runs_at_the_start_and_then_by_the_clock(db: Database) -> None:
+    work = Counted()
+    run(db, [Step("s", work, every=timedelta(milliseconds=20))], lambda _: work.reaches(4))
+    assert work.runs >= 4
+
+
+def test_a_step_that_found_something_looks_again_at_once(db: Database) -> None:
+    work = Counted(True, True, False)
+    run(db, [Step("s", work, every=LONG)], lambda _: work.reaches(3))
+    assert work.runs == 3
+
+
+def test_the_bell_wakes_a_step(db: Database) -> None:
+    work = Counted()
+
+    async def story(engine: Engine) -> None:
+        await work.reaches(1)
+        engine.ring("s")
+        await work.reaches(2)
+
+    run(db, [Step("s", work, every=LONG)], story)
+
+
+def test_a_bell_during_the_work_is_not_lost(db: Database) -> None:
+    engines: list[Engine] = []
+    work = Counted()
+
+    async def ring_meanwhile() -> bool:
+        if not await work() and work.runs == 1:
+            engines[0].ring("s")
+        return False
+
+    async def story(engine: Engine) -> None:
+        await work.reaches(2)
+
+    async def live() -> None:
+        engines.append(Engine(db, lambda _: [Step("s", ring_meanwhile, every=LONG)]))
+        await engines[0].start()
+        await story(engines[0])
+        await engines[0].stop()
+
+    asyncio.run(live())
+    assert work.runs == 2
+
+
+def test_a_failing_step_is_counted_tried_again_and_does_not_stop_the_others(db: Database) -> None:
+    def failed() -> float:
+        return REGISTRY.get_sample_value("gna_step_runs_total", {"step": "bad", "outcome": "failed"}) or 0
+
+    before, bad, good = failed(), Counted(ValueError(), ValueError(), False), Counted()
+    every = timedelta(milliseconds=10)
+
+    async def story(_: Engine) -> None:
+        await bad.reaches(4)
+        await good.reaches(10)
+
+    run(db, [Step("bad", bad, every=every), Step("good", good, every=every)], story)
+    assert failed() == before + 2
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (7, 60), (1000, 60)])
+def test_a_failing_step_waits_longer_each_time(failures: int, seconds: int) -> None:
+    assert after_failures(failures) == timedelta(seconds=seconds)
+
+
+def test_a_periodic_step_happens_once_however_many_processes_there_are(database_url: str) -> None:
+    work = Counted()
+
+    async def live() -> None:
+        processes = [Database(database_url) for _ in range(4)]
+        engines = [Engine(db, lambda _: [Step("p", work, every=LONG, once=True)]) for db in processes]
+        await asyncio.gather(*(engine.start() for engine in engines))
+        await asyncio.sleep(0.5)
+        await asyncio.gather(*(engine.stop() for engine in engines))
+        for db in processes:
+            db.close()
+
+    asyncio.run(live())
+    assert work.runs == 1
+
+
+def test_a_periodic_step_does_not_repeat_after_a_restart(db: Database) -> None:
+    work = Counted()
+    for _ in range(2):
+        run(db, [Step("p", work, every=LONG, once=True)], lambda _: asyncio.sleep(0.2))
+    assert work.runs == 1
+
+
+def test_a_periodic_step_may_ask_to_run_at_each_start(db: Database) -> None:
+    work = Counted()
+    for runs in (1, 2):
+        run(db, [Step("p", work, every=LONG, once=True, at_start=True)], lambda _, n=runs: work.reaches(n))  # type: ignore[misc]
+    assert work.runs == 2
+
+
+def test_a_periodic_step_that_failed_is_due_again_soon(db: Database) -> None:
+    work = Counted(ValueError())
+    run(db, [Step("p", work, every=LONG, once=True)], lambda _: work.reaches(2))
+    assert work.runs == 2
+
+
+def test_stopping_waits_for_what_is_running(db: Database) -> None:
+    finished: list[bool] = []
+
+    async def slow() -> bool:
+        await asyncio.sleep(0.3)
+        finished.append(True)
+        return False
+
+    run(db, [Step("slow", slow, every=LONG)], lambda _: asyncio.sleep(0.05))
+    assert finished == [True]
+
+
+def test_an_engine_is_known_while_it_lives(db: Database) -> None:
+    async def story(_: Engine) -> None:
+        assert await db.look(count, workers) == 1
+
+    run(db, [], story)
+    with db.read() as tx:
+        assert count(tx, workers) == 0

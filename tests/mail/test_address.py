@@ -1,0 +1,60 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gna.errors import Refused
+from gna.mail import address
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("ana@example.org", "ana@example.org"),
+        ("  Ana.Maria+news@Example.ORG ", "Ana.Maria+news@Example.ORG"),
+        ("o'hara@mail.example.co.uk", "o'hara@mail.example.co.uk"),
+        ("ana@server.test", "ana@server.test"),
+        ("ana@bücher.example", "ana@bücher.example"),
+        ("ana@xn--bcher-kva.example", "ana@bücher.example"),
+    ],
+)
+def test_an_address_is_kept_as_typed_and_trimmed(typed: str, kept: str) -> None:
+    assert address.parse(typed) == kept
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "ana", "ana@", "@example.org", "ana@localhost", "ana@@example.org", "a na@example.org", "ana@exam ple.org",
+        "ana@[127.0.0.1]", '"ana b"@example.org', "ana@example..org", ".ana@example.org", "ana@-example.org",
+        "x" * 65 + "@example.org", "ana@" + "x" * 250 + ".org", "ana@example.org\r\nBcc: eve@example.org",
+        "ana@example.org\0", "ana\ud800@example.org", "Ana <ana@example.org>", "ánà@example.org",
+    ],
+)  # fmt: skip
+def test_what_is_not_an_address_is_refused(typed: str) -> None:
+    with pytest.raises(Refused, match="Email is not a valid address"):
+        address.parse(typed)
+
+
+@pytest.mark.parametrize("typed", [None, "", "  ", 7, ["ana@example.org"], {}])
+def test_nothing_is_refused_as_missing(typed: object) -> None:
+    with pytest.raises(Refused, match="Email is required"):
+        address.parse(typed)
+
+
+@given(st.text())
+def test_any_text_is_an_address_or_refused(typed: str) -> None:
+    try:
+        kept = address.parse(typed)
+    except Refused:
+        return
+    assert "@" in kept
+    assert address.on_the_wire(kept).isascii()
+
+
+@given(st.emails())
+def test_ordinary_addresses_reach_the_wire_unchanged(typed: str) -> None:
+    try:
+        kept = address.parse(typed)
+    except Refused:
+        return  # hypothesis also makes forms that we do not take, such as IP literals
+    assert address.on_the_wire(kept).lower() == typed.strip().lower()

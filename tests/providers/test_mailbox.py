@@ -1,0 +1,43 @@
+import asyncio
+import stat
+from pathlib import Path
+
+import pytest
+
+from gna.errors import CannotStart
+from gna.providers.mailbox import Mailbox
+from gna.providers.protocol import Accepted, Outgoing, TryLater
+
+MAIL = Outgoing(id="0195-a", to="ana@example.org", raw=b"Subject: x\r\n\r\nHello")
+
+
+def test_a_mail_becomes_a_file(tmp_path: Path) -> None:
+    folder = tmp_path / "mailbox"
+    assert asyncio.run(Mailbox(folder).send([MAIL])) == [Accepted("0195-a")]
+    assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("0195-a.eml", MAIL.raw)]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_the_same_mail_again_is_still_one_file(tmp_path: Path) -> None:
+    mailbox = Mailbox(tmp_path)
+    asyncio.run(mailbox.send([MAIL]))
+    asyncio.run(mailbox.send([MAIL, MAIL]))
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_cannot_be_written_means_later(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    [outcome] = asyncio.run(Mailbox(tmp_path / "file").send([MAIL]))
+    assert outcome == TryLater("The mailbox folder cannot be written: File exists")
+
+
+def test_check_says_where_mails_go_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "mailbox"
+    assert asyncio.run(Mailbox(folder).check()) == f"mails are written to {folder}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_says_what_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotStart, match=r"MAILBOX_DIR .* cannot be used: .*file is not a folder"):
+        asyncio.run(Mailbox(tmp_path / "file").check())

@@ -1,0 +1,164 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gna import config
+from gna.config import Settings
+from gna.errors import CannotStart
+
+
+def load(dotenv: Path = Path("/nonexistent/.env"), /, **environ: str) -> Settings:
+    return config.load(environ, dotenv=dotenv)
+
+
+def test_everything_has_a_default() -> None:
+    settings = load()
+    assert settings.database_url.get_secret_value() == "sqlite:///gna.db"
+    assert settings.email_provider == "mailbox"
+    assert settings.jobs_enabled
+    assert not settings.disable_auth
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("SEND_RATE", "fast", "SEND_RATE must be a number."),
+        ("SEND_RATE", "-1", "SEND_RATE must be greater than 0."),
+        ("SEND_RATE", "nan", "SEND_RATE must be a number."),
+        ("GNA_PORT", "http", "GNA_PORT must be a whole number."),
+        ("GNA_PORT", "70000", "GNA_PORT must be at most 65535."),
+        ("SMTP_CONNECTIONS", "0", "SMTP_CONNECTIONS must be at least 1."),
+        ("DISABLE_AUTH", "maybe", "DISABLE_AUTH must be true or false."),
+        ("PROCESS_ROLE", "boss", "PROCESS_ROLE must be one of 'api', 'worker' or 'both'."),
+        ("BULLMQ_PREFIX", "a:b", "BULLMQ_PREFIX must be letters, digits, - and _ only."),
+        (
+            "DATABASE_URL",
+            "mysql://x",
+            "DATABASE_URL must be sqlite:///FILE or postgresql://user:password@host/database.",
+        ),
+        ("DATABASE_URL", "sqlite:///:memory:", "DATABASE_URL must be sqlite:///FILE or"),
+        ("DATABASE_URL", "sqlite://", "DATABASE_URL must be sqlite:///FILE or"),
+        ("REDIS_URL", "localhost", "REDIS_URL must be an address such as redis://host:6379/0."),
+        (
+            "PLATFORM_BASE_URL",
+            "news.example.org",
+            "PLATFORM_BASE_URL must be an address that starts with http://",
+        ),
+        ("FEED_CHECK_INTERVAL", "soon", "FEED_CHECK_INTERVAL must be a number of seconds, or"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8, proxy", "TRUSTED_PROXIES must be a comma list of IP addresses"),
+        ("CORS_ORIGINS", "https://a.org/path", "CORS_ORIGINS must be * or a comma list of origins"),
+        ("EMAIL_FROM_ADDRESS", "nobody", "EMAIL_FROM_ADDRESS must be an address, or a name with an address"),
+        ("EMAIL_FROM_ADDRESS", "A <a@b.org>\r\nBcc: c@d.org", "EMAIL_FROM_ADDRESS must be an address"),
+    ],
+)
+def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, sentence: str) -> None:
+    with pytest.raises(CannotStart) as refusal:
+        load(**{name: value})
+    assert str(refusal.value).startswith(sentence)
+    assert len(str(refusal.value).splitlines()) == 1
+
+
+def test_each_wrong_value_has_its_own_sentence() -> None:
+    with pytest.raises(CannotStart) as refusal:
+        load(SEND_RATE="x", GNA_PORT="y")
+    assert set(str(refusal.value).splitlines()) == {
+        "SEND_RATE must be a number.",
+        "GNA_PORT must be a whole number.",
+    }
+
+
+def test_a_refusal_never_repeats_a_secret() -> None:
+    with pytest.raises(CannotStart) as refusal:
+        load(DATABASE_URL="mysql://root:hunter2@host/db")
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_settings_never_show_a_secret() -> None:
+    settings = load(DATABASE_URL="postgresql://gna:hunter2@host/db", SECRET_KEY="hunter2" * 8)
+    assert "hunter2" not in repr(settings)
+    assert "hunter2" not in settings.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("2", 2), ("90s", 90), ("15m", 900), ("1h", 3600), ("7d", 604800), ("1.5h", 5400)],
+)
+def test_durations_are_seconds_or_carry_a_unit(written: str, seconds: float) -> None:
+    assert load(FEED_CHECK_INTERVAL=written).feed_check_interval == timedelta(seconds=seconds)
+
+
+def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    secret = load(SECRET_KEY_FILE=str(tmp_path / "key")).secret_key
+    assert secret is not None
+    assert secret.get_secret_value() == "s3cret"
+
+
+def test_a_secret_file_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match=r"SECRET_KEY_FILE points at .*, which cannot be read: No such file"):
+        load(SECRET_KEY_FILE=str(tmp_path / "missing"))
+
+
+def test_a_secret_given_twice_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="SECRET_KEY and SECRET_KEY_FILE are both set"):
+        load(SECRET_KEY="x", SECRET_KEY_FILE=str(tmp_path))
+
+
+def test_the_environment_beats_the_dotenv_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GNA_PORT=9000\nLOG_LEVEL=debug\n")
+    settings = load(tmp_path / ".env", GNA_PORT="9001")
+    assert (settings.gna_port, settings.log_level) == (9001, "debug")
+
+
+def test_an_empty_value_counts_as_not_set() -> None:
+    assert load(GNA_PORT="", REDIS_URL="").gna_port == 8000
+
+
+def test_unknown_names_in_the_dotenv_file_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret")
+    (tmp_path / ".env").write_text(f"EMAIL_PROVDER=smtp\nSECRET_KEY_FILE={tmp_path / 'key'}\n")
+    found = config.origin({"GNA_PORT": "1"}, dotenv=tmp_path / ".env")
+    assert found.unknown == ("EMAIL_PROVDER",)
+    assert found.given == {"GNA_PORT", "SECRET_KEY"}
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "gna.example.org"])
+def test_auth_cannot_be_disabled_where_others_can_reach(host: str) -> None:
+    with pytest.raises(CannotStart, match="DISABLE_AUTH=true would open /admin"):
+        load(DISABLE_AUTH="true", GNA_HOST=host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
+def test_auth_can_be_disabled_on_loopback(host: str) -> None:
+    assert load(DISABLE_AUTH="true", GNA_HOST=host).disable_auth
+
+
+def test_auth_can_be_disabled_in_declared_development() -> None:
+    assert load(DISABLE_AUTH="true", GNA_HOST="0.0.0.0", GNA_ENV="development").disable_auth
+
+
+@pytest.mark.parametrize("missing", ["EMAIL_FROM_ADDRESS", "PLATFORM_BASE_URL"])
+def test_real_mail_needs_a_real_sender_and_address(missing: str) -> None:
+    complete = {
+        "EMAIL_FROM_ADDRESS": "a@b.org",
+        "PLATFORM_BASE_URL": "https://b.org",
+        "EMAIL_PROVIDER": "smtp",
+    }
+    assert load(**complete).email_provider == "smtp"
+    del complete[missing]
+    with pytest.raises(CannotStart, match=f"{missing} must be set before smtp can send real mail"):
+        load(**complete)
+
+
+@pytest.mark.parametrize(
+    ("environ", "base_url"),
+    [
+        ({}, "http://127.0.0.1:8000"),
+        ({"GNA_HOST": "0.0.0.0", "GNA_PORT": "80"}, "http://127.0.0.1:80"),
+        ({"GNA_HOST": "::1"}, "http://[::1]:8000"),
+        ({"PLATFORM_BASE_URL": "https://news.example.org/"}, "https://news.example.org"),
+    ],
+)
+def test_links_start_with_the_public_address(environ: dict[str, str], base_url: str) -> None:
+    assert load(**environ).base_url == base_url

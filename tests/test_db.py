@@ -1,0 +1,146 @@
+import asyncio
+import stat
+import threading
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from gna.db import Database, answers, insert
+from gna.errors import CannotStart, DatabaseAway
+from gna.subscribers.table import subscribers
+from tests.conftest import Databases
+from tests.factories import a_message, a_subscriber, count, the_subscriber
+
+
+def test_a_block_that_ends_is_kept(db: Database) -> None:
+    with db.write() as tx:
+        a_subscriber(tx)
+    with db.read() as tx:
+        assert count(tx, subscribers) == 1
+
+
+def test_a_block_that_fails_is_undone(db: Database) -> None:
+    with pytest.raises(RuntimeError), db.write() as tx:
+        a_subscriber(tx)
+        raise RuntimeError
+    with db.read() as tx:
+        assert count(tx, subscribers) == 0
+
+
+def test_a_reading_transaction_cannot_write(db: Database) -> None:
+    with pytest.raises((DatabaseAway, sa.exc.DBAPIError)), db.read() as tx:
+        a_subscriber(tx)
+    with db.read() as tx:
+        assert count(tx, subscribers) == 0
+
+
+def test_a_reader_does_not_wait_for_the_writer(db: Database) -> None:
+    with db.write() as writing:
+        a_subscriber(writing)
+        with db.read() as tx:
+            assert count(tx, subscribers) == 0
+
+
+def test_foreign_keys_hold(db: Database) -> None:
+    with pytest.raises(sa.exc.IntegrityError), db.write() as tx:
+        a_message(tx, subscriber_id="nobody")
+
+
+def test_times_come_back_as_they_went_in_utc(db: Database) -> None:
+    moment = datetime(2026, 11, 15, 14, 30, 15, 123456, tzinfo=timezone(timedelta(hours=2)))
+    with db.write() as tx:
+        a_subscriber(tx, created_at=moment)
+    with db.read() as tx:
+        found = the_subscriber(tx, "ana@example.org").created_at
+    assert found == moment
+    assert found.tzinfo is UTC
+
+
+def test_times_are_iso_text_on_sqlite_and_native_on_postgresql(db: Database, databases: Databases) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, created_at=datetime(2026, 11, 15, 14, 30, tzinfo=UTC))
+    with db.read() as tx:
+        raw = tx.scalar(sa.text("SELECT created_at FROM subscribers"))
+    if databases.kind == "sqlite":
+        assert raw == "2026-11-15T14:30:00.000000Z"
+    else:
+        assert raw == datetime(2026, 11, 15, 14, 30, tzinfo=UTC)
+
+
+def test_a_conflicting_insert_can_be_a_no_op(db: Database) -> None:
+    with db.write() as tx:
+        kept = a_subscriber(tx)
+        row = the_subscriber(tx, "ana@example.org")._mapping
+        tx.execute(insert(tx, subscribers).values(**row).on_conflict_do_nothing())
+        assert the_subscriber(tx, "ana@example.org").id == kept
+
+
+def test_many_writers_at_once_all_succeed(db: Database) -> None:
+    """SQLite refuses a second writer at once or after a time-out unless they queue."""
+
+    def add(number: int) -> None:
+        for turn in range(10):
+            with db.write() as tx:
+                a_subscriber(tx, email=f"p{number}-{turn}@example.org")
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with db.read() as tx:
+        assert count(tx, subscribers) == 160
+
+
+def test_run_does_a_whole_transaction_off_the_event_loop(db: Database) -> None:
+    async def busy() -> int:
+        ticks = 0
+
+        def slow(tx: sa.Connection, *, pause: float) -> str:
+            time.sleep(pause)
+            return a_subscriber(tx)
+
+        running = asyncio.create_task(db.run(slow, pause=0.2))
+        while not running.done():
+            ticks += 1
+            await asyncio.sleep(0.01)
+        assert await db.look(count, subscribers) == 1
+        return ticks
+
+    assert asyncio.run(busy()) > 5
+
+
+def test_it_says_which_database_answers(db: Database, databases: Databases) -> None:
+    with db.read() as tx:
+        assert answers(tx).lower().startswith(databases.kind)
+
+
+def test_a_database_that_is_away_is_told_from_a_mistake(tmp_path: Path) -> None:
+    away = Database("postgresql://nobody@127.0.0.1:1/none")
+    with (
+        pytest.raises(DatabaseAway, match=r"The database does not answer: .*Connection refused"),
+        away.read(),
+    ):
+        pass
+    here = Database(f"sqlite:///{tmp_path}/x.db")
+    with pytest.raises(sa.exc.OperationalError, match="no such table"), here.read() as tx:
+        tx.execute(sa.text("SELECT * FROM missing"))
+    away.close()
+    here.close()
+
+
+def test_a_sqlite_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path}/gna.db")
+    with db.write() as tx:
+        tx.execute(sa.text("CREATE TABLE x (y)"))
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    db.close()
+    assert modes == {"gna.db": 0o600, "gna.db-wal": 0o600, "gna.db-shm": 0o600}
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="is not a folder; create it first"):
+        Database(f"sqlite:///{tmp_path}/nowhere/gna.db")

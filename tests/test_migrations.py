@@ -1,0 +1,93 @@
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection
+
+from gna import migrations
+from gna.db import Database
+from gna.errors import CannotStart
+from gna.migrations import HEAD, migrate, version
+from gna.subscribers.table import subscribers
+from gna.tables import metadata
+from tests.conftest import Databases
+from tests.factories import count
+
+
+def test_head_is_the_newest_migration() -> None:
+    config = Config()
+    config.set_main_option("script_location", "gna:migrations")
+    assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
+
+
+def test_the_migrated_schema_equals_the_declared_one(databases: Databases) -> None:
+    declared, migrated = Database(databases.empty()), Database(databases.empty())
+    migrate(declared)
+    with migrated.write() as tx:
+        migrations.upgrade(tx)
+    with declared.read() as one, migrated.read() as other:
+        expected = schema(one)
+        assert schema(other) == expected
+        assert {table for table, _, _ in expected} == {*metadata.tables, "alembic_version"}
+    declared.close()
+    migrated.close()
+
+
+def test_an_empty_database_gets_the_schema_once(empty_url: str) -> None:
+    db = Database(empty_url)
+    assert migrate(db) is True
+    assert migrate(db) is False
+    with db.read() as tx:
+        assert version(tx) == HEAD
+        assert count(tx, subscribers) == 0
+    db.close()
+
+
+def test_several_processes_may_start_at_once(empty_url: str) -> None:
+    starters = [Database(empty_url) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        changed = list(pool.map(migrate, starters))
+    assert sorted(changed) == [False] * 7 + [True]
+    for db in starters:
+        db.close()
+
+
+def test_a_newer_schema_is_refused_with_what_to_do(db: Database) -> None:
+    with db.write() as tx:
+        tx.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(CannotStart, match=r"The database is at 9999, which Gna .* does not know .* Install the newer"):
+        migrate(db)
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = Database(empty_url)
+    monkeypatch.setattr(migrations, "ALEMBIC", "CREATE TABLE subscribers (again TEXT)")
+    with pytest.raises(sa.exc.DBAPIError):
+        migrate(db)
+    with db.read() as tx:
+        assert sa.inspect(tx).get_table_names() == []
+    db.close()
+
+
+def schema(tx: Connection) -> set[tuple[str, str, str]]:
+    """Every table, column, index and constraint as the database itself describes it: (table, name, definition)."""
+    query = SQLITE if tx.dialect.name == "sqlite" else POSTGRESQL
+    return {(row[0], row[1], _plain(row[2])) for row in tx.execute(sa.text(query))}
+
+
+def _plain(definition: str) -> str:
+    """Without the white space in which two writers of the same DDL differ."""
+    return re.sub(r"\s+", " ", definition).replace("( ", "(").replace(" )", ")").strip()
+
+
+SQLITE = "SELECT tbl_name, name, coalesce(sql, '') FROM sqlite_master"
+POSTGRESQL = """
+    SELECT table_name, column_name, concat_ws(' ', ordinal_position, data_type, is_nullable, column_default)
+      FROM information_schema.columns WHERE table_schema = 'public'
+    UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+      WHERE connamespace = 'public'::regnamespace
+"""

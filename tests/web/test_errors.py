@@ -1,0 +1,174 @@
+"""Every error is `{"error": "<reason>"}`, whoever made it."""
+
+import pytest
+from fastapi import FastAPI, Query
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from gna.config import Settings
+from gna.db import Database
+from gna.errors import DatabaseAway, GnaError, Misconfigured, NotAllowedNow, NotFound, Refused
+from gna.web.edge import MAX_BODY
+from gna.web.ground import Ground
+from tests.conftest import visitor
+
+SUBSCRIBE = "/api/subscribe"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "reason"),
+    [
+        ("GET", "/nothing/here", 404, "Not found"),
+        ("GET", "/health/", 404, "Not found"),
+        ("GET", "/static/../app.py", 404, "Not found"),
+        ("GET", SUBSCRIBE, 405, "Method not allowed"),
+        ("DELETE", "/health", 405, "Method not allowed"),
+        ("BREW", "/health", 405, "Method not allowed"),
+    ],
+)
+def test_an_unknown_route_or_method(client: TestClient, method: str, path: str, status: int, reason: str) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.json()) == (status, {"error": reason})
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "The body is not valid JSON"),
+        (b"{", "The body is not valid JSON"),
+        (b"\xff\xfe", "The body is not valid JSON"),
+        (b"[" * 100_000, "The body is not valid JSON"),
+        (b'{"email": ' + b"9" * 5000 + b"}", "The body is not valid JSON"),
+        (b"[]", "The body must be a JSON object"),
+        (b"null", "The body must be a JSON object"),
+        (b"{}", "Email is required"),
+        (b'{"email": null}', "Email is required"),
+        (b'{"email": ["ana@example.org"]}', "Email is required"),
+        (b'{"email": "ana"}', "Email is not a valid address"),
+        (b'{"email": "ana@example.org", "nickname": 7}', "Nickname must be 1–50 characters"),
+    ],
+)  # fmt: skip
+def test_a_malformed_body(client: TestClient, body: bytes, reason: str) -> None:
+    answer = client.post(SUBSCRIBE, content=body, headers=JSON)
+    assert (answer.status_code, answer.json()) == (400, {"error": reason})
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "", "nonsense"])
+def test_another_type_of_body(client: TestClient, kind: str) -> None:
+    answer = client.post(SUBSCRIBE, content=b"x", headers={"Content-Type": kind})
+    assert answer.status_code == 415
+    assert set(answer.json()) == {"error"}
+
+
+def test_a_broken_form(client: TestClient) -> None:
+    answer = client.post(SUBSCRIBE, content=b"x", headers={"Content-Type": "multipart/form-data"})
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_too_large_a_body(client: TestClient, announced: bool) -> None:
+    chunks = [b'{"email": "', b"x" * MAX_BODY, b'"}']
+    content = b"".join(chunks) if announced else iter(chunks)
+    answer = client.post(SUBSCRIBE, content=content, headers=JSON)
+    assert (answer.status_code, answer.json()) == (413, {"error": "The body is larger than 1024 kB"})
+
+
+def test_a_body_just_within_the_limit_is_read(client: TestClient) -> None:
+    padding = b" " * (MAX_BODY - len(b'{"email": "x"}'))
+    answer = client.post(SUBSCRIBE, content=b'{"email": "x"}' + padding, headers=JSON)
+    assert (answer.status_code, answer.json()) == (400, {"error": "Email is not a valid address"})
+
+
+def test_a_database_that_is_away_is_503(settings: Settings) -> None:
+    away = Database("postgresql://nobody@127.0.0.1:1/none")
+    with visitor(Ground(settings, away)) as client:
+        for answer in (
+            client.get("/healthz"),
+            client.post(SUBSCRIBE, json={"email": "ana@example.org"}),
+            client.get("/confirm?token=" + "x" * 43),
+        ):
+            assert (answer.status_code, answer.json()) == (503, {"error": "Service temporarily unavailable"})
+            assert answer.headers["Retry-After"] == "5"
+        assert client.get("/health").status_code == 200
+    away.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (Refused("too short"), 400, "too short"),
+        (NotFound("no such campaign"), 404, "no such campaign"),
+        (
+            NotAllowedNow("Operation not allowed in current state"),
+            409,
+            "Operation not allowed in current state",
+        ),
+        (DatabaseAway("host db1"), 503, "Service temporarily unavailable"),
+        (Misconfigured("SECRET_KEY is not set"), 500, "Server misconfiguration"),
+        (GnaError("odd"), 500, "Internal server error"),
+        (ZeroDivisionError("ana@example.org"), 500, "Internal server error"),
+    ],
+)
+def test_the_class_of_an_error_decides_its_status(
+    settings: Settings, db: Database, error: Exception, status: int, reason: str
+) -> None:
+    with visitor(Ground(settings, db)) as client:
+        app = client.app
+        assert isinstance(app, FastAPI)
+
+        @app.get("/fails")
+        def fails() -> None:
+            raise error
+
+        answer = client.get("/fails")
+    assert (answer.status_code, answer.json()) == (status, {"error": reason})
+    assert "X-Request-ID" in answer.headers
+
+
+def test_a_parameter_of_the_wrong_type_is_400(settings: Settings, db: Database) -> None:
+    with visitor(Ground(settings, db)) as client:
+        app = client.app
+        assert isinstance(app, FastAPI)
+
+        @app.get("/numbers")
+        def numbers(page: int = Query(1)) -> int:
+            return page
+
+        answer = client.get("/numbers?page=x")
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("page: ")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+fuzz = hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+
+
+@fuzz
+@given(body=st.fixed_dictionaries({}, optional={"email": json_values | st.emails(), "nickname": json_values}))
+def test_no_json_breaks_the_sign_up(client: TestClient, body: dict[str, object]) -> None:
+    answer = client.post(SUBSCRIBE, json=body)
+    assert answer.status_code in (201, 400)
+    assert answer.json() == {"status": "confirmation_sent"} or set(answer.json()) == {"error"}
+
+
+@fuzz
+@given(
+    body=st.binary(max_size=200),
+    kind=st.sampled_from(["application/json", "application/x-www-form-urlencoded"]),
+)
+def test_no_bytes_break_the_sign_up(client: TestClient, body: bytes, kind: str) -> None:
+    answer = client.post(SUBSCRIBE, content=body, headers={"Content-Type": kind})
+    assert answer.status_code in (201, 400)
+
+
+@fuzz
+@given(token=st.text())
+def test_no_token_breaks_the_confirmation(client: TestClient, token: str) -> None:
+    assert client.get("/confirm", params={"token": token}).status_code == 400
