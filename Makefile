@@ -36,7 +36,7 @@ bench: .venv/dev.stamp ## measure: start time, memory, and the ratios in bench/
 	@$(BIN)/python -m bench $(ARGS)
 
 docs: .venv/dev.stamp ## write docs/reference/ anew from the code
-	@$(BIN)/python tools/reference.py
+	@$(BIN)/python -m tools.reference
 
 lock: .venv/run.stamp ## resolve the dependencies of pyproject.toml anew into requirements/
 	@tools/lock

@@ -77,11 +77,6 @@ class Gna:
         self.process = self._spawn()
         return self.__enter__()
 
-    def rss(self) -> int:
-        """Resident memory in bytes; Linux only."""
-        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
     def subscribe(self, email: str) -> httpx2.Response:
         """A visitor signs up."""
         return httpx2.post(f"{self.url}/api/subscribe", json={"email": email}, timeout=30)
@@ -93,3 +88,9 @@ def until(holds: Callable[[], object], within: float, otherwise: Callable[[], st
     while not holds():
         assert time.monotonic() < deadline, otherwise()
         time.sleep(0.05)
+
+
+def resident(pid: int) -> int:
+    """The resident memory of a process in bytes; Linux only."""
+    pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -58,7 +58,7 @@ class Settings(BaseModel):
         "Where the data lives: `sqlite:///FILE` or `postgresql://user:password@host/database`.",
     )
     redis_url: RedisAddress | None = server(
-        None, "Redis or Valkey, for limits and jobs shared by several processes: `redis://host:6379/0`."
+        None, "Redis or Valkey, for limits and jobs shared by several processes: `redis://host:6379/0`.", later=True
     )
     platform_base_url: WebAddress | None = server(
         None, "The public address of this server, used in every link; derived from host and port if not set."

@@ -6,7 +6,7 @@ import smtplib
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import LiteralString
 
@@ -198,10 +198,11 @@ def test_valkey_answers_and_evicts_nothing(valkey: Valkey) -> None:
         assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
 
 
-def test_valkey_comes_back_empty_when_killed(valkey: Valkey) -> None:
+@pytest.mark.parametrize("end", [Valkey.stop, Valkey.kill])
+def test_valkey_comes_back_empty(valkey: Valkey, end: Callable[[Valkey], None]) -> None:
     with redis.Redis.from_url(valkey.url) as client:
         client.set("key", "value")
-        valkey.kill()
+        end(valkey)
         with pytest.raises(redis.ConnectionError):
             client.ping()
         valkey.start()

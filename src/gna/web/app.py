@@ -17,6 +17,7 @@ from gna.web.pages import docs, mailbox, public
 from gna.web.pages.render import WEB
 
 ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
+ROUTERS = (health.router, subscribe.router, public.router, mailbox.router, docs.router)
 
 
 def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
@@ -43,7 +44,7 @@ def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
     app.state.ground = ground
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     errors.install(app)
-    for router in (health.router, subscribe.router, public.router, mailbox.router, docs.router):
+    for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_middleware(AdminGate, settings=ground.settings)

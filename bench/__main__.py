@@ -1,0 +1,11 @@
+"""`make bench` runs every measurement; `make bench ARGS=idle` runs one."""
+
+import sys
+
+from bench import idle
+
+ALL = {"idle": idle.main}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ALL:
+        ALL[name]()
