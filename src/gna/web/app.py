@@ -17,7 +17,7 @@ from gna.web.pages import docs, mailbox, public
 from gna.web.pages.render import WEB
 
 ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
-ROUTERS = (health.router, subscribe.router, public.router, mailbox.router, docs.router)
+ROUTERS = (subscribe.router, public.router, health.router, mailbox.router, docs.router)
 
 
 def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:

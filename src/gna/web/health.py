@@ -18,7 +18,7 @@ async def health() -> JSONResponse:
 
 
 @router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", summary="Does the database answer?")
+@router.get("/healthz", summary="Does the database answer?", responses={503: {"description": "It does not"}})
 async def healthz(request: Request) -> JSONResponse:
     """200 when the database answers, 503 when it does not."""
     await ground(request).look(answers)
