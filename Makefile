@@ -4,8 +4,6 @@
 PORT ?= 8000
 DATABASE_URL ?= sqlite:///gna.db
 BIN := .venv/bin
-# Compiled at once, so that the first start is as fast as the second.
-INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check lint format types bench docs lock system clean
@@ -54,11 +52,11 @@ clean: ## remove .venv and what `make run` left behind
 
 .venv/run.stamp: .venv/uv.stamp requirements/run.txt pyproject.toml
 	@echo "Installing Gna into .venv …"
-	@$(INSTALL) --require-hashes -r requirements/run.txt
-	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@tools/install --require-hashes -r requirements/run.txt
+	@tools/install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp requirements/dev.txt
 	@echo "Installing what the tests need …"
-	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@tools/install --require-hashes -r requirements/dev.txt
 	@touch $@
