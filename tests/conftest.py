@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from starlette.testclient import TestClient
@@ -24,6 +25,10 @@ from tests.servers.postgres import Postgres
 from tests.servers.valkey import Valkey
 
 BOTH = ("sqlite", "postgresql")
+
+# Nothing is remembered between runs, so nothing is left in the tree; a slow machine is not a failure.
+hypothesis.settings.register_profile("gna", database=None, deadline=None)
+hypothesis.settings.load_profile("gna")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@ import os
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,14 @@ def test_migrate_says_what_it_did(databases: Databases, tmp_path: Path) -> None:
     first, second = (gna(tmp_path, "migrate", DATABASE_URL=url) for _ in range(2))
     assert first.stdout == f"The database is at {HEAD}, brought up to date just now.\n"
     assert second.stdout == f"The database is at {HEAD} already.\n"
+
+
+def test_several_processes_may_migrate_at_once(databases: Databases, tmp_path: Path) -> None:
+    url = databases.empty()
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: gna(tmp_path, "migrate", DATABASE_URL=url), range(4)))
+    assert [process.returncode for process in done] == [0] * 4
+    assert sum("just now" in process.stdout for process in done) == 1
 
 
 def test_check_reports_what_answers(databases: Databases, valkey: Valkey, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ json_values = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
 )
-fuzz = hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+fuzz = hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 
 
 @fuzz
