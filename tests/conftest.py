@@ -138,7 +138,8 @@ def logged() -> Iterator[Callable[[], str]]:
     logging.getLogger().handlers.clear()
 
 
-@pytest.fixture(scope="session")
+# Until it is stopped, Playwright keeps an event loop in this thread, where other tests must start their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A real browser."""
     if reason := chromium.why_missing():
