@@ -16,7 +16,7 @@ run: setup ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in 
 	  $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
 
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
-	@PYTHONDONTWRITEBYTECODE=1 $(BIN)/pytest $(ARGS)
+	@PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest $(ARGS)
 
 setup: .venv/run.stamp ## only build .venv, with .venv/bin/gna in it
 
