@@ -50,6 +50,8 @@ def test_everything_has_a_default() -> None:
         ("CORS_ORIGINS", "https://a.org/path", "CORS_ORIGINS must be * or a comma list of origins"),
         ("EMAIL_FROM_ADDRESS", "nobody", "EMAIL_FROM_ADDRESS must be an address, or a name with an address"),
         ("EMAIL_FROM_ADDRESS", "A <a@b.org>\r\nBcc: c@d.org", "EMAIL_FROM_ADDRESS must be an address"),
+        ("EMAIL_FROM_ADDRESS", "News <ştiri@example.org>", "EMAIL_FROM_ADDRESS must be an address"),
+        ("EMAIL_FROM_ADDRESS", "News <news@>", "EMAIL_FROM_ADDRESS must be an address"),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, sentence: str) -> None:
@@ -98,6 +100,12 @@ def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
 def test_a_secret_file_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match=r"SECRET_KEY_FILE points at .*, which cannot be read: No such file"):
         load(SECRET_KEY_FILE=str(tmp_path / "missing"))
+
+
+def test_a_dotenv_file_that_is_not_text_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"GNA_PORT=\xff\xfe")
+    with pytest.raises(CannotStart, match="cannot be read: it is not text"):
+        load(tmp_path / ".env")
 
 
 def test_a_secret_given_twice_stops_the_start(tmp_path: Path) -> None:

@@ -282,15 +282,21 @@ def _set(overrides: Mapping[str, object]) -> dict[str, object]:
 def _read_dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
-    return {name: value for name, value in dotenv_values(path).items() if value}
+    try:
+        return {name: value for name, value in dotenv_values(path).items() if value}
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotStart(f"{path} cannot be read: {_why(error)}.") from None
 
 
 def _read_secret(name: str, file: str) -> str:
     try:
         return Path(file).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise CannotStart(f"{name}_FILE points at {file}, which cannot be read: {reason}.") from None
+        raise CannotStart(f"{name}_FILE points at {file}, which cannot be read: {_why(error)}.") from None
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or "no reason was given" if isinstance(error, OSError) else "it is not text"
 
 
 def _check_together(settings: Settings, given: Mapping[str, object]) -> None:

@@ -7,8 +7,10 @@ from email.utils import parseaddr
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+NOT_A_SENDER = 'an address, or a name with an address: "The Quiet Web <news@example.org>"'
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -57,9 +59,15 @@ def _redis_address(value: SecretStr) -> SecretStr:
 
 
 def _sender(value: str) -> str:
-    address = parseaddr(value)[1]
-    if not re.fullmatch(r"[^@\s<>]+@[^@\s<>]+", address) or re.search(r"[\r\n\0]", value):
-        raise ValueError('an address, or a name with an address: "The Quiet Web <news@example.org>"')
+    """A sender that every mail server can take: it is checked here, or each mail would fail later."""
+    try:
+        validate_email(
+            parseaddr(value)[1], check_deliverability=False, globally_deliverable=False, allow_smtputf8=False
+        )
+    except EmailNotValidError:
+        raise ValueError(NOT_A_SENDER) from None
+    if re.search(r"[\x00-\x1f\x7f]", value):
+        raise ValueError(NOT_A_SENDER)
     return value
 
 

@@ -63,7 +63,7 @@ def test_a_mail_that_cannot_be_composed_does_not_stop_the_others(
     assert len(provider.sent) == 1
     with db.read() as tx:
         row = the_message(tx, broken)
-    assert (row.status, row.last_error) == ("failed_permanent", "The mail could not be composed: KeyError")
+    assert (row.status, row.last_error) == ("failed_transient", "The mail could not be composed: KeyError")
 
 
 def test_a_provider_that_breaks_loses_nothing(db: Database, sender: Sender, provider: FakeProvider) -> None:

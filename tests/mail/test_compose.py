@@ -2,11 +2,13 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gna import config
 from gna.mail.compose import Envelope, compose
 from gna.mail.content import SLOT, Content, letter
 from tests.factories import HELLO, NOW
@@ -70,6 +72,21 @@ def test_the_envelope_becomes_headers() -> None:
 def test_an_international_domain_is_written_in_ascii() -> None:
     to_books = Envelope(id="0195", sender="a@b.org", to="ana@bücher.example", date=NOW)
     assert parsed(HELLO, {"name": "Ana"}, to_books)["To"] == "ana@xn--bcher-kva.example"
+
+
+@pytest.mark.parametrize(
+    ("sender", "written"),
+    [
+        ("news@example.org", "news@example.org"),
+        ("Ziarul Liniștit <news@example.org>", "Ziarul Liniștit <news@example.org>"),
+        ('"Doe, Jane" <jane@example.org>', '"Doe, Jane" <jane@example.org>'),
+        ("Bücher <news@bücher.example>", "Bücher <news@xn--bcher-kva.example>"),
+    ],
+)
+def test_every_sender_that_the_settings_take_can_write(sender: str, written: str) -> None:
+    assert config.load({"EMAIL_FROM_ADDRESS": sender}, dotenv=Path("none")).email_from_address == sender
+    envelope = Envelope(id="0195", sender=sender, to="ana@example.org", date=NOW)
+    assert str(parsed(HELLO, {"name": "Ana"}, envelope)["From"]) == written
 
 
 def test_the_same_content_has_the_same_hash_and_another_one_another() -> None:

@@ -9,7 +9,7 @@ from gna.delivery.claim import Claimed, claim, settle, take_back
 from gna.errors import DatabaseAway
 from gna.jobs.workers import DEAD_AFTER
 from gna.mail.compose import Envelope, compose
-from gna.providers.protocol import Outcome, Outgoing, Provider, RefusedForGood, Unknown
+from gna.providers.protocol import Outcome, Outgoing, Provider, TryLater, Unknown
 
 logger = log.get(__name__)
 
@@ -54,7 +54,7 @@ class Sender:
     async def _hand_over(self, batch: Sequence[Claimed]) -> list[tuple[Claimed, Outcome]]:
         composed = [(message, self._compose(message)) for message in batch]
         results: list[tuple[Claimed, Outcome]] = [
-            (message, mail) for message, mail in composed if isinstance(mail, RefusedForGood)
+            (message, mail) for message, mail in composed if isinstance(mail, TryLater)
         ]
         ready = [(message, mail) for message, mail in composed if isinstance(mail, Outgoing)]
         try:
@@ -64,14 +64,14 @@ class Sender:
             outcomes = [Unknown(f"The provider failed: {type(error).__name__}")] * len(ready)
         return results + [(message, outcome) for (message, _), outcome in zip(ready, outcomes, strict=True)]
 
-    def _compose(self, message: Claimed) -> Outgoing | RefusedForGood:
-        """One person's mail; a mail that cannot be built must not stop the others."""
+    def _compose(self, message: Claimed) -> Outgoing | TryLater:
+        """One person's mail; one that cannot be built does not stop the others, and waits for whoever mends it."""
         envelope = Envelope(id=message.id, sender=self._sender, to=message.to, date=clock.now())
         try:
             return Outgoing(message.id, message.to, compose(message.content, message.slots, envelope))
         except Exception as error:
             logger.exception("mail could not be composed", message=message.id)
-            return RefusedForGood(f"The mail could not be composed: {type(error).__name__}")
+            return TryLater(f"The mail could not be composed: {type(error).__name__}")
 
     async def _settle(self, results: Sequence[tuple[Claimed, Outcome]]) -> None:
         """Write the results down, however long the database is away: forgetting them would send twice."""

@@ -1,6 +1,7 @@
 """Email addresses: what we accept, and how one is written on the wire."""
 
 import email_validator
+import idna
 from email_validator import EmailNotValidError, validate_email
 
 from gna.errors import Refused
@@ -26,4 +27,5 @@ def parse(text: object) -> str:
 
 def on_the_wire(address: str) -> str:
     """The address with its domain in ASCII, as mail servers without SMTPUTF8 need it."""
-    return validate_email(address, check_deliverability=False, allow_smtputf8=False).ascii_email or address
+    local, _, domain = address.rpartition("@")
+    return address if domain.isascii() else f"{local}@{idna.encode(domain, uts46=True).decode()}"

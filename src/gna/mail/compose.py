@@ -25,7 +25,8 @@ class Envelope:
 def compose(content: Content, slots: Mapping[str, str], envelope: Envelope) -> bytes:
     """The whole mail: headers, then plain text and HTML as alternatives."""
     person = content.merged(slots)
-    name, address = parseaddr(envelope.sender)
+    name, typed = parseaddr(envelope.sender)
+    address = on_the_wire(typed)
     mail = EmailMessage(policy=SMTP)
     mail["From"] = Address(name, addr_spec=address)
     mail["To"] = Address(addr_spec=on_the_wire(envelope.to))
