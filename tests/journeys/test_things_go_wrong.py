@@ -1,5 +1,7 @@
 """The database goes away, the process is killed: nothing is lost, and nothing needs a restart."""
 
+import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -79,6 +81,16 @@ def test_a_killed_server_loses_no_mail_and_repeats_none(start: Callable[..., Gna
     assert people >= len(accepted)
     assert sent == people == len(mails(gna))
     assert recipients(gna.folder) >= set(accepted)
+
+
+def test_what_is_no_http_is_refused_in_the_same_shape(start: Callable[..., Gna], database_url: str) -> None:
+    gna = start(DATABASE_URL=database_url)
+    with socket.create_connection(("127.0.0.1", gna.port), timeout=5) as line:
+        line.sendall(b"HELO mail.example.org\r\n\r\n")
+        head, _, body = line.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n")
+    assert json.loads(body) == {"error": "Invalid HTTP request received."}
+    assert gna.status("/healthz") == 200
 
 
 def test_sigterm_finishes_what_is_in_flight(start: Callable[..., Gna], database_url: str) -> None:

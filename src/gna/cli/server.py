@@ -1,9 +1,11 @@
 """The running server: uvicorn, wired to the application and the engine."""
 
 import asyncio
+import json
 import socket
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gna import worker
 from gna.config import Settings
@@ -14,6 +16,17 @@ from gna.web.app import create_app
 from gna.web.ground import Ground
 
 GRACE = 30
+
+
+class Protocol(HttpToolsProtocol):
+    """HTTP; what is no HTTP at all is refused in the same shape as every other mistake."""
+
+    def send_400_response(self, msg: str) -> None:
+        """The application never sees such a request, so its own handler cannot answer."""
+        body = json.dumps({"error": msg}).encode()
+        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -38,6 +51,8 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
     ground = Ground(settings, db, engine.ring) if engine else Ground(settings, db)
     config = uvicorn.Config(
         create_app(ground, engine),
+        http=Protocol,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
