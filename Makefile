@@ -13,10 +13,12 @@ help: ## list what can be made
 
 run: setup ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in a folder you can read
 	@DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox DISABLE_AUTH=true \
-	  $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
+	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
 
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
-	@PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest $(ARGS)
+	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest $(ARGS)
+
+test docs: export PYTHONDONTWRITEBYTECODE = 1
 
 setup: .venv/run.stamp ## only build .venv, with .venv/bin/gna in it
 
@@ -44,6 +46,7 @@ system: ## Debian packages for the browser, IMAP and SMTP tests, if missing and 
 
 clean: ## remove .venv and what `make run` left behind
 	rm -rf .venv gna.db gna.db-wal gna.db-shm mailbox
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/uv.stamp: requirements/tools.txt
 	@tools/make-venv

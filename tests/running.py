@@ -14,6 +14,8 @@ import httpx2
 
 from tests.servers import free_port
 
+INHERITED = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
+
 
 class Gna:
     """A running product in a folder of its own, stopped at the end of the block."""
@@ -24,7 +26,9 @@ class Gna:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"{command}-{self.port}.log"
         self._arguments = [command, "--port", str(self.port)] if command == "serve" else [command]
-        inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        inherited = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE") if name in os.environ
+        }
         self._environ = inherited | {"DISABLE_AUTH": "true", "PYTHONUNBUFFERED": "1"} | environ
         self.process = self._spawn()
 

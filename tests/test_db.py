@@ -1,4 +1,5 @@
 import asyncio
+import sqlite3
 import stat
 import threading
 import time
@@ -8,11 +9,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from gna.db import Database, answers, insert
+from gna.db import Database, answers, insert, timed
 from gna.errors import CannotStart, DatabaseAway
 from gna.subscribers.table import subscribers
 from tests.conftest import Databases
 from tests.factories import a_message, a_subscriber, count, the_subscriber
+from tests.servers.postgres import Postgres
 
 
 def test_a_block_that_ends_is_kept(db: Database) -> None:
@@ -144,3 +146,70 @@ def test_a_sqlite_file_is_for_its_owner_alone(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="is not a folder; create it first"):
         Database(f"sqlite:///{tmp_path}/nowhere/gna.db")
+
+
+def test_sqlite_keeps_other_writers_out_flushes_and_overwrites(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path}/gna.db")
+    with db.write() as tx:
+        assert tx.scalar(sa.text("PRAGMA journal_mode")) == "wal"
+        assert tx.scalar(sa.text("PRAGMA synchronous")) == 2
+        assert tx.scalar(sa.text("PRAGMA secure_delete")) == 1
+        other = sqlite3.connect(tmp_path / "gna.db", timeout=0, isolation_level=None)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        other.close()
+    db.close()
+
+
+def test_the_words_of_a_failed_statement_are_not_repeated(postgres: Postgres) -> None:
+    db = Database(postgres.url)
+    statement = sa.text("SET LOCAL statement_timeout = 1; SELECT pg_sleep(1), 'ana@example.org'")
+    with pytest.raises(DatabaseAway) as caught, db.write() as tx:
+        tx.execute(statement)
+    assert str(caught.value) == "The database does not answer."
+    db.close()
+
+
+def test_a_server_that_became_read_only_is_away(postgres: Postgres) -> None:
+    db = Database(postgres.url)
+    with pytest.raises(DatabaseAway), db.write() as tx:
+        tx.execute(sa.text("SET TRANSACTION READ ONLY"))
+        tx.execute(sa.text("CREATE TABLE anything (x TEXT)"))
+    db.close()
+
+
+def test_a_restarted_server_fails_nobody() -> None:
+    with Postgres() as server:
+        db = Database(server.url)
+        with db.read() as tx:
+            answers(tx)
+        server.kill()
+        server.start()
+        with db.read() as tx:
+            assert answers(tx).startswith("PostgreSQL")
+        db.close()
+
+
+def test_closing_does_not_wait_for_a_transaction_that_hangs(db: Database) -> None:
+    release = threading.Event()
+
+    async def hang() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(db.run(lambda _: release.wait(20)), 0.1)
+
+    asyncio.run(hang())
+    assert db.close(within=0.1) is False
+    release.set()
+    assert db.close() is True
+
+
+def test_time_is_the_databases_own(db: Database, databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = datetime(2001, 1, 1, tzinfo=UTC)
+    monkeypatch.setattr("gna.clock.now", lambda: wrong)
+    with db.read() as tx:
+        told = timed(lambda _, *, now: now)(tx)
+    if databases.kind == "sqlite":
+        assert told == wrong
+    else:
+        assert told.year > 2025
+        assert told.tzinfo is UTC

@@ -32,7 +32,8 @@ def settings() -> str:
             lines += ["", f"## {heading}", "", "| setting | default | what it does |", "|---|---|---|"]
         default = config.default_text(field)
         marks = "".join((" *secret*" if config.is_secret(field) else "", " *later*" if about["later"] else ""))
-        lines.append(f"| `{name}` | {f'`{default}`' if default else ''} | {field.description}{marks} |")
+        says = (field.description or "").replace("|", "\\|")
+        lines.append(f"| `{name}` | {f'`{default}`' if default else ''} | {says}{marks} |")
     return "\n".join(lines) + "\n"
 
 

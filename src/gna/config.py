@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticUndefined
@@ -22,14 +24,20 @@ from gna.kinds import (
     Count,
     DatabaseAddress,
     Duration,
+    FeedAddress,
     Flag,
+    LongSecret,
     Names,
     Networks,
     Origins,
+    Period,
+    PrivateKey,
     Rate,
     RedisAddress,
     Sender,
+    SmtpAddress,
     WebAddress,
+    Word,
     lower,
 )
 
@@ -95,7 +103,7 @@ class Settings(BaseModel):
         "Gna <newsletter@example.org>", "The sender of every mail, with the name that readers see."
     )
     mailbox_dir: Path = mail(Path("mailbox"), "The folder of the `mailbox` provider.")
-    smtp_url: SecretStr | None = mail(
+    smtp_url: SmtpAddress | None = mail(
         None, "The mail server: `smtp://user:password@host:port?tls=none|starttls|implicit`.", later=True
     )
     smtp_connections: Count = mail(10, "How many connections to the mail server are kept open.", later=True)
@@ -112,14 +120,14 @@ class Settings(BaseModel):
     sendgrid_api_url: WebAddress = providers(
         "https://api.sendgrid.com", "SendGrid: where its API is, without `/v3`.", later=True
     )
-    sendgrid_webhook_public_key: str | None = providers(
+    sendgrid_webhook_public_key: Word | None = providers(
         None, "SendGrid: the public key of its event webhook, base64 DER.", later=True
     )
     mailgun_api_key: SecretStr | None = providers(None, "Mailgun: the API key.", later=True)
     mailgun_api_url: WebAddress = providers("https://api.mailgun.net", "Mailgun: where its API is.", later=True)
-    mailgun_domain: str | None = providers(None, "Mailgun: the sending domain.", later=True)
+    mailgun_domain: Word | None = providers(None, "Mailgun: the sending domain.", later=True)
     mailgun_webhook_secret: SecretStr | None = providers(None, "Mailgun: the signing key of its webhooks.", later=True)
-    ses_region: str | None = providers(
+    ses_region: Word | None = providers(
         None, "SES: the AWS region; credentials come from AWS's own variables.", later=True
     )
     ses_api_url: WebAddress | None = providers(None, "SES: where its API is, if not AWS.", later=True)
@@ -129,9 +137,9 @@ class Settings(BaseModel):
         None, "Postmark: the password in the address of its webhooks.", later=True
     )
 
-    dkim_domain: str | None = dkim(None, "The domain that signs, if Gna signs and not the provider.", later=True)
-    dkim_selector: str | None = dkim(None, "The name of the key under `_domainkey`.", later=True)
-    dkim_private_key: SecretStr | None = dkim(None, "The private key in PEM: RSA or Ed25519.", later=True)
+    dkim_domain: Word | None = dkim(None, "The domain that signs, if Gna signs and not the provider.", later=True)
+    dkim_selector: Word | None = dkim(None, "The name of the key under `_domainkey`.", later=True)
+    dkim_private_key: PrivateKey | None = dkim(None, "The private key in PEM: RSA or Ed25519.", later=True)
 
     process_role: Annotated[Literal["api", "worker", "both"], BeforeValidator(lower)] = jobs(
         "both", "What this process does: answer requests, run the steps, or both."
@@ -142,11 +150,11 @@ class Settings(BaseModel):
         "gna", "The prefix of every key that the job queue keeps in Redis.", later=True
     )
 
-    secret_key: SecretStr | None = admin(
+    secret_key: LongSecret | None = admin(
         None, "The key of the hashes that keep deleted people deleted; at least 32 characters.", later=True
     )
     disable_auth: Flag = admin(False, "Open `/admin` without sign-in; on loopback, or in development, only.")
-    cf_access_team_name: str | None = admin(None, "Cloudflare Access: the team's name.", later=True)
+    cf_access_team_name: Word | None = admin(None, "Cloudflare Access: the team's name.", later=True)
     cf_access_aud: Names = admin((), "Cloudflare Access: the application's audience tags.", later=True)
     cf_access_certs_url: WebAddress | None = admin(
         None, "Cloudflare Access: where its keys are; derived from the team's name if not set.", later=True
@@ -156,8 +164,8 @@ class Settings(BaseModel):
     )
     unsub_secret: SecretStr | None = admin(None, "The key that signs unsubscribe links of lists.", later=True)
 
-    feed_url: WebAddress | None = feeds(None, "The feed whose new posts become campaigns.", later=True)
-    feed_check_interval: Duration = feeds("1h", "How often feeds are looked at.", later=True)
+    feed_url: FeedAddress | None = feeds(None, "The feed whose new posts become campaigns.", later=True)
+    feed_check_interval: Period = feeds("1h", "How often feeds are looked at.", later=True)
     feed_webhook_secret: SecretStr | None = feeds(None, "The Bearer secret of `POST /api/feed/webhook`.", later=True)
     feeds_allow_private: Flag = feeds(False, "Let feeds that admins add live at private addresses.", later=True)
 
@@ -180,26 +188,34 @@ class Settings(BaseModel):
     )
     inbox_allow_private_hosts: Names = inbox((), "Hosts that may be at private addresses: a comma list.", later=True)
     inbox_request_delay: Duration = inbox("2", "The pause between two unsubscribe requests.", later=True)
-    inbox_timeout: Duration = inbox("30", "How long an unsubscribe request may take.", later=True)
+    inbox_timeout: Period = inbox("30", "How long an unsubscribe request may take.", later=True)
     inbox_max_attempts: Count = inbox(3, "How often an unsubscribe is tried.", later=True)
     inbox_require_signed: Flag = inbox(
         False, "One-click unsubscribes need a DKIM signature over their headers.", later=True
     )
 
     @property
+    def own_url(self) -> str:
+        """Where this server can be reached from its own machine."""
+        return f"http://{_in_url(self.gna_host)}:{self.gna_port}"
+
+    @property
     def base_url(self) -> str:
         """The start of every link; never taken from a request, whose Host header anybody can forge."""
-        return self.platform_base_url or f"http://{_in_url(self.gna_host)}:{self.gna_port}"
+        return self.platform_base_url or self.own_url
 
     @property
     def on_loopback(self) -> bool:
         """Whether only this machine can reach the server."""
-        if self.gna_host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.gna_host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.gna_host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, seen from itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -217,7 +233,7 @@ def load(environ: Mapping[str, str] | None = None, *, dotenv: Path = Path(".env"
         settings = Settings.model_validate(given)
     except ValidationError as error:
         raise CannotStart("\n".join(_sentence(wrong) for wrong in error.errors())) from None
-    _check_together(settings, given)
+    _check_together(settings)
     return settings
 
 
@@ -261,8 +277,12 @@ def default_text(field: FieldInfo) -> str:
 
 
 def _given(environ: Mapping[str, str], dotenv: Path) -> dict[str, object]:
-    """The values that somebody set, by field name."""
-    written = {**_read_dotenv(dotenv), **{name: value for name, value in environ.items() if value}}
+    """The values that somebody set, by field name; the environment beats the file, whichever form each uses."""
+    return {**_values(_read_dotenv(dotenv)), **_values(environ)}
+
+
+def _values(written: Mapping[str, str]) -> dict[str, object]:
+    """The settings of one source, with its secret files read."""
     values: dict[str, object] = {}
     for name, field in names().items():
         value, file = written.get(name), written.get(f"{name}_FILE") if is_secret(field) else None
@@ -283,6 +303,10 @@ def _read_dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
+        with path.open(encoding="utf-8") as file:
+            wrong = next((line for line in parse_stream(file) if line.error), None)
+        if wrong:
+            raise CannotStart(f"{path} line {wrong.original.line} cannot be understood: write NAME=value.")
         return {name: value for name, value in dotenv_values(path).items() if value}
     except (OSError, UnicodeDecodeError) as error:
         raise CannotStart(f"{path} cannot be read: {_why(error)}.") from None
@@ -290,26 +314,36 @@ def _read_dotenv(path: Path) -> dict[str, str]:
 
 def _read_secret(name: str, file: str) -> str:
     try:
-        return Path(file).read_text().strip()
+        secret = Path(file).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise CannotStart(f"{name}_FILE points at {file}, which cannot be read: {_why(error)}.") from None
+    if not secret:
+        raise CannotStart(f"{name}_FILE points at {file}, which is empty.")
+    return secret
 
 
 def _why(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or "no reason was given" if isinstance(error, OSError) else "it is not text"
 
 
-def _check_together(settings: Settings, given: Mapping[str, object]) -> None:
+def _check_together(settings: Settings) -> None:
     """The rules that concern more than one setting."""
-    if settings.disable_auth and not settings.on_loopback and settings.gna_env != "development":
+    not_declared = settings.gna_env != "development"
+    if settings.disable_auth and not settings.on_loopback and not_declared:
         raise CannotStart(
             f"DISABLE_AUTH=true would open /admin to everybody who reaches {settings.gna_host}; "
             "listen on 127.0.0.1, or say GNA_ENV=development if nobody else can."
         )
+    if settings.disable_auth and not is_loopback(urlsplit(settings.base_url).hostname or "") and not_declared:
+        raise CannotStart(
+            f"DISABLE_AUTH=true would open /admin to everybody who reaches {settings.base_url}; "
+            "leave PLATFORM_BASE_URL out while you try things, or say GNA_ENV=development if nobody else can."
+        )
     if settings.email_provider != "mailbox":
-        for name in ("email_from_address", "platform_base_url"):
-            if name not in given:
-                raise CannotStart(f"{name.upper()} must be set before {settings.email_provider} can send real mail.")
+        raise CannotStart(
+            f"EMAIL_PROVIDER={settings.email_provider} is not part of this version yet; "
+            "use EMAIL_PROVIDER=mailbox, which writes mails into a folder."
+        )
 
 
 WANTED = {
@@ -323,7 +357,7 @@ WANTED = {
     "less_than_equal": "at most {le:g}",
     "literal_error": "one of {expected}",
     "value_error": "{error}",
-    "string_pattern_mismatch": "letters, digits, - and _ only",
+    "string_pattern_mismatch": "letters, digits and signs such as - only, without spaces",
 }
 
 

@@ -7,6 +7,7 @@ transaction; whoever opens the transaction commits it, and nothing else does.
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -39,6 +40,18 @@ type_json = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 
 BUSY_MS = 10_000
 READERS = 4
+# What SQLite says of a file or a disk, as against a statement; its words then name neither rows nor values.
+BROKEN = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+}
 CONNECTIONS = 10
 # The kernel's own patience with a server that vanished is a quarter of an hour.
 POSTGRES = {
@@ -75,7 +88,7 @@ class Database:
     """Short transactions on SQLite or PostgreSQL."""
 
     def __init__(self, url: str) -> None:
-        parsed = make_url(url)
+        parsed = _parse(url)
         if parsed.get_backend_name() == "sqlite":
             self._writer, self._reader = _sqlite(parsed)
             writers = 1
@@ -109,12 +122,29 @@ class Database:
         """Run a whole reading transaction in a thread."""
         return await _hop(self._reading, self.read, lambda tx: action(tx, *args, **kwargs))
 
-    def close(self) -> None:
-        """Let running transactions end, then give every connection back."""
+    def close(self, within: float = 5) -> bool:
+        """Let running transactions end, then give every connection back; False if one still hangs."""
+        closing = threading.Thread(target=self._close, daemon=True)
+        closing.start()
+        closing.join(within)
+        return not closing.is_alive()
+
+    def _close(self) -> None:
         self._writing.shutdown()
         self._reading.shutdown()
         self._writer.dispose()
         self._reader.dispose()
+
+
+def _parse(url: str) -> URL:
+    """The parts of DATABASE_URL; a mistake in it is not repeated, since it may be half a password."""
+    try:
+        parsed = make_url(url)
+    except (exc.ArgumentError, ValueError):
+        raise CannotStart("DATABASE_URL cannot be understood: is the port a number?") from None
+    if "@" in (parsed.host or ""):
+        raise CannotStart("DATABASE_URL has an @ too many: in a password, write it as %40.")
+    return parsed
 
 
 async def _hop(
@@ -127,6 +157,23 @@ async def _hop(
             return action(tx)
 
     return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+
+
+def timed(action: Callable[..., T]) -> Callable[..., T]:
+    """The action with `now` read in its own transaction: a clock that all processes on one database share."""
+
+    def at_its_time(tx: Connection, *args: Any, **kwargs: Any) -> T:
+        return action(tx, *args, now=now(tx), **kwargs)
+
+    return at_its_time
+
+
+def now(tx: Connection) -> datetime:
+    """The database's time. Machines disagree about theirs, and a worker must not look dead for that."""
+    if tx.dialect.name == "postgresql":
+        moment: datetime = tx.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
+        return moment.astimezone(UTC)
+    return clock.now()
 
 
 def lock_schema(tx: Connection) -> None:
@@ -169,7 +216,10 @@ def _sqlite(url: URL) -> tuple[Engine, Engine]:
         raise CannotStart(f"DATABASE_URL names a file in {file.parent}, which is not a folder; create it first.")
     if not file.exists():
         # Addresses live in here: the file is for its owner alone (SQLite gives its side files the same mode).
-        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+        try:
+            os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+        except OSError as error:
+            raise CannotStart(f"The database {file} cannot be made: {error.strerror}.") from None
     return _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1), _sqlite_engine(url, begin="BEGIN", size=READERS)
 
 
@@ -190,6 +240,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
         connection.execute("PRAGMA foreign_keys=ON")
         # FULL: what was answered with "201" survives a power cut, not only a crash.
         connection.execute("PRAGMA synchronous=FULL")
+        # What was deleted is overwritten: a person who is gone is gone from the file too.
+        connection.execute("PRAGMA secure_delete=ON")
         if begin == "BEGIN":
             connection.execute("PRAGMA query_only=ON")
 
@@ -205,16 +257,26 @@ def _translated() -> Iterator[None]:
     """Tell a database that is away from a mistake of ours."""
     try:
         yield
-    except (exc.OperationalError, exc.InterfaceError) as error:
-        if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
-            raise  # a wrong statement, which SQLite files under the same class as a locked file
+    except exc.DBAPIError as error:
+        if _is_a_mistake(error):
+            raise
         raise DatabaseAway(f"The database does not answer{_reason(error)}.") from error
     except exc.TimeoutError as error:
         raise DatabaseAway("The database does not answer: every connection is busy.") from error
 
 
+def _is_a_mistake(error: exc.DBAPIError) -> bool:
+    """Whether the statement was wrong, and not the connection or the file."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF not in BROKEN
+    # A server that became read-only, as after a failover, reports an internal error.
+    away = isinstance(error, exc.OperationalError | exc.InterfaceError | exc.InternalError)
+    return error.statement is not None and not away
+
+
 def _reason(error: exc.DBAPIError) -> str:
     """Why a connection could not be had. Once a statement is involved the words may quote its values."""
-    if error.statement is not None:
+    if error.statement is not None and not hasattr(error.orig, "sqlite_errorcode"):
         return ""
     return f": {str(error.orig).strip().splitlines()[0]}"

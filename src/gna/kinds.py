@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 from email.utils import parseaddr
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
@@ -36,11 +36,51 @@ def lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def _split(value: str, *schemes: str) -> SplitResult | None:
+    """The parts of an address of one of these schemes; None if it cannot be one, or hides a mistyped password."""
+    try:
+        parts = urlsplit(value)
+        sound = parts.hostname and (parts.port or True) and "@" not in parts.netloc.partition("@")[2]
+    except ValueError:
+        return None
+    return parts if sound and parts.scheme in schemes and not re.search(r"\s", value) else None
+
+
 def _web_address(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", value):
-        raise ValueError("an address that starts with http:// or https://")
+    """Others are put behind it, and it is shown: so no question mark, no anchor, no password."""
+    if not _split(value, "http", "https") or re.search(r"[?#@]", value):
+        raise ValueError("an address that starts with http:// or https://, without ?, # and @")
     return value.rstrip("/")
+
+
+def _feed_address(value: str) -> str:
+    if not _split(value, "http", "https"):
+        raise ValueError("an address that starts with http:// or https://")
+    return value
+
+
+def _smtp_address(value: SecretStr) -> SecretStr:
+    if not _split(value.get_secret_value(), "smtp", "smtps"):
+        raise ValueError("an address such as smtp://user:password@host:587?tls=starttls")
+    return value
+
+
+def _long(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < 32:
+        raise ValueError("at least 32 characters long")
+    return value
+
+
+def _key_in_pem(value: SecretStr) -> SecretStr:
+    if "PRIVATE KEY-----" not in value.get_secret_value():
+        raise ValueError("a private key in PEM (-----BEGIN PRIVATE KEY-----)")
+    return value
+
+
+def _some_time(value: timedelta) -> timedelta:
+    if value <= timedelta():
+        raise ValueError("longer than nothing")
+    return value
 
 
 def _database_address(value: SecretStr) -> SecretStr:
@@ -53,20 +93,23 @@ def _database_address(value: SecretStr) -> SecretStr:
 
 
 def _redis_address(value: SecretStr) -> SecretStr:
-    if not re.match(r"(rediss?|valkeys?)://.|unix://.", value.get_secret_value()):
+    url = value.get_secret_value()
+    if not _split(url, "redis", "rediss") and not url.startswith("unix:///"):
         raise ValueError("an address such as redis://host:6379/0")
     return value
 
 
 def _sender(value: str) -> str:
     """A sender that every mail server can take: it is checked here, or each mail would fail later."""
+    address = parseaddr(value)[1]
     try:
-        validate_email(
-            parseaddr(value)[1], check_deliverability=False, globally_deliverable=False, allow_smtputf8=False
-        )
+        validate_email(address, check_deliverability=False, globally_deliverable=False, allow_smtputf8=False)
     except EmailNotValidError:
         raise ValueError(NOT_A_SENDER) from None
-    if re.search(r"[\x00-\x1f\x7f]", value):
+    # The parser is lenient: it must not have found another address than the one that was meant.
+    if re.search(r"[\x00-\x1f\x7f]", value) or not re.fullmatch(
+        rf"{re.escape(address)}|[^@]*<{re.escape(address)}>", value
+    ):
         raise ValueError(NOT_A_SENDER)
     return value
 
@@ -82,20 +125,26 @@ def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
 
 def _origins(value: tuple[str, ...]) -> tuple[str, ...]:
     for origin in value:
-        parts = urlsplit(origin)
-        if origin != "*" and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path):
+        parts = _split(origin, "http", "https")
+        if origin != "*" and (not parts or parts.path or parts.query or parts.fragment):
             raise ValueError("* or a comma list of origins without a path (https://blog.example.org)")
     return value
 
 
 Flag = Annotated[bool, BeforeValidator(lower)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Period = Annotated[Duration, AfterValidator(_some_time)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10_000)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_comma_list)]
 Networks = Annotated[Names, AfterValidator(_networks)]
 Origins = Annotated[Names, AfterValidator(_origins)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
+FeedAddress = Annotated[str, AfterValidator(_feed_address)]
+SmtpAddress = Annotated[SecretStr, AfterValidator(_smtp_address)]
+LongSecret = Annotated[SecretStr, AfterValidator(_long)]
+PrivateKey = Annotated[SecretStr, AfterValidator(_key_in_pem)]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/+=-]+$")]
 Sender = Annotated[str, AfterValidator(_sender)]
 DatabaseAddress = Annotated[SecretStr, AfterValidator(_database_address)]
 RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]

@@ -118,6 +118,9 @@ def post(tx: Connection, letter: Letter, *, now: datetime) -> None:
 
 
 def withdraw(tx: Connection, *, kind: Kind, subscriber_id: str) -> None:
-    """Take back what this person has not been sent yet, because something newer replaces it."""
+    """Take back what this person was to be told, because something newer replaces it.
+
+    Also what is being sent right now: if its worker dies, nobody sends the old news after the new.
+    """
     m = messages.c
-    tx.execute(sa.delete(messages).where(m.subscriber_id == subscriber_id, m.kind == kind, m.status.in_(WAITING)))
+    tx.execute(sa.delete(messages).where(m.subscriber_id == subscriber_id, m.kind == kind))

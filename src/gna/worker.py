@@ -3,11 +3,9 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from gna import clock
 from gna.config import Settings
-from gna.db import Database
+from gna.db import Database, timed
 from gna.delivery.sender import Sender
-from gna.errors import CannotStart
 from gna.jobs.engine import Step
 from gna.providers.mailbox import Mailbox
 from gna.providers.protocol import Provider
@@ -16,12 +14,7 @@ from gna.subscribers.cleanup import clean_up
 
 def provider_of(settings: Settings) -> Provider:
     """The provider that the settings name."""
-    if settings.email_provider == "mailbox":
-        return Mailbox(settings.mailbox_dir)
-    raise CannotStart(
-        f"EMAIL_PROVIDER={settings.email_provider} is not part of this version yet; "
-        "use EMAIL_PROVIDER=mailbox, which writes mails into a folder."
-    )
+    return Mailbox(settings.mailbox_dir)
 
 
 def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str], Sequence[Step]]:
@@ -31,7 +24,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         sender = Sender(db, provider, worker=worker, sender=settings.email_from_address)
 
         async def clean() -> bool:
-            await db.run(clean_up, now=clock.now())
+            await db.run(timed(clean_up))
             return False
 
         return (

@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from gna import __version__
+from gna.db import Database
 from gna.migrations import HEAD
 from tests.conftest import Databases
 from tests.servers.valkey import Valkey
@@ -18,7 +20,7 @@ def gna(folder: Path, *arguments: str, **environ: str) -> "subprocess.CompletedP
     return subprocess.run(
         [sys.executable, "-m", "gna", *arguments],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "COLUMNS": "200"} | environ,
+        env={"PATH": os.environ["PATH"], "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1"} | environ,
         capture_output=True,
         text=True,
         timeout=60,
@@ -33,8 +35,7 @@ def test_a_wrong_setting_is_one_sentence_and_no_traceback(tmp_path: Path) -> Non
 
 
 def test_a_provider_that_is_not_here_yet_is_refused(tmp_path: Path) -> None:
-    real = {"EMAIL_PROVIDER": "smtp", "EMAIL_FROM_ADDRESS": "a@b.org", "PLATFORM_BASE_URL": "https://b.org"}
-    done = gna(tmp_path, "serve", "--port", "0", **real)
+    done = gna(tmp_path, "serve", "--port", "0", EMAIL_PROVIDER="smtp")
     assert done.returncode == 1
     assert done.stderr.startswith("gna: EMAIL_PROVIDER=smtp is not part of this version yet")
 
@@ -57,6 +58,39 @@ def test_a_database_that_is_away_stops_the_start(tmp_path: Path) -> None:
     done = gna(tmp_path, "serve", "--port", "0", DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
     assert done.returncode == 1
     assert done.stderr.startswith("gna: The database does not answer")
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("sqlite:///text.txt", "The database does not answer: file is not a database."),
+        ("sqlite:////proc/gna.db", "The database /proc/gna.db cannot be made"),
+        ("postgresql://gna:hunter2/db", "DATABASE_URL cannot be understood: is the port a number?"),
+        ("postgresql://gna:hun@ter2@127.0.0.1:1/db", "DATABASE_URL has an @ too many: in a password, write it as %40."),
+        ("postgresql://gna:hunter2@127.0.0.1:1/db?nonsense=1", "The database does not answer"),
+    ],
+)
+def test_a_wrong_database_is_one_sentence_and_no_secret(tmp_path: Path, url: str, sentence: str) -> None:
+    (tmp_path / "text.txt").write_text("This is not a database at all. " * 10)
+    for command in (("serve", "--port", "0"), ("check",)):
+        done = gna(tmp_path, *command, DATABASE_URL=url)
+        said = done.stdout + done.stderr
+        assert done.returncode == 1
+        assert sentence in " ".join(said.split())
+        assert "Traceback" not in said
+        assert "ter2" not in said
+
+
+def test_check_and_migrate_agree_about_a_newer_schema(databases: Databases, tmp_path: Path) -> None:
+    url = databases.migrated()
+    db = Database(url)
+    with db.write() as tx:
+        tx.execute(sa.text("UPDATE alembic_version SET version_num = '0999'"))
+    db.close()
+    for command in ("check", "migrate"):
+        done = gna(tmp_path, command, DATABASE_URL=url)
+        assert done.returncode == 1
+        assert "Install the newer Gna" in done.stdout + done.stderr
 
 
 def test_a_worker_with_nothing_to_do_says_so(tmp_path: Path) -> None:
@@ -107,7 +141,7 @@ def test_check_notices_what_is_missing_and_misspelt(tmp_path: Path) -> None:
     report = " ".join(gna(tmp_path, "check").stdout.split())
     assert "EMAIL_PROVDER in .env means nothing; EMAIL_PROVIDER?" in report
     assert "not used by this version yet: SEND_RATE" in report
-    assert "schema warning at nothing" in report
+    assert "schema warning the database is empty" in report
     assert "PLATFORM_BASE_URL is not set" in report
 
 

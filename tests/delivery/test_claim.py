@@ -38,13 +38,21 @@ def test_the_same_content_is_stored_once(db: Database) -> None:
         assert count(tx, outbox.contents) == 1
 
 
-def test_withdrawing_leaves_what_is_already_under_way(db: Database) -> None:
+def test_withdrawing_takes_back_one_persons_messages_and_nobody_elses(db: Database) -> None:
     with db.write() as tx:
-        person = a_subscriber(tx)
-        waiting = a_message(tx, subscriber_id=person)
-        sending = a_message(tx, subscriber_id=person, status=Status.SENDING)
+        person, other = a_subscriber(tx), a_subscriber(tx, email="other@example.org")
+        for status in Status:
+            a_message(tx, subscriber_id=person, status=status)
+        kept = a_message(tx, subscriber_id=other)
         outbox.withdraw(tx, kind=Kind.CONFIRMATION, subscriber_id=person)
-        assert tx.scalars(sa.select(messages.c.id)).all() == [sending] != [waiting]
+        assert tx.scalars(sa.select(messages.c.id)).all() == [kept]
+
+
+def test_a_claim_takes_no_more_than_a_batch(db: Database) -> None:
+    with db.write() as tx:
+        for _ in range(5):
+            a_message(tx)
+    assert [len(claimed(db, limit=2)) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_claiming_counts_the_attempt_and_says_who_sends(db: Database) -> None:
@@ -117,6 +125,7 @@ def test_a_refused_message_is_final_and_says_why(db: Database) -> None:
     with db.read() as tx:
         row = the_message(tx, message_id)
     assert (row.status, row.last_error) == ("failed_permanent", "550 no such mailbox")
+    assert (row.to_email, row.slots) == (None, None)
     assert claimed(db, now=NOW + timedelta(days=9)) == []
 
 

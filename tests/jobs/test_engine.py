@@ -3,9 +3,11 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 from prometheus_client import REGISTRY
 
-from gna.db import Database
+from gna.db import Database, timed
+from gna.jobs import timetable
 from gna.jobs.engine import Engine, Step, after_failures
 from gna.jobs.workers import workers
 from tests.factories import count
@@ -165,3 +167,50 @@ def test_an_engine_is_known_while_it_lives(db: Database) -> None:
     run(db, [], story)
     with db.read() as tx:
         assert count(tx, workers) == 0
+
+
+def test_the_heart_beats_while_the_engine_lives(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gna.jobs.workers.BEAT", timedelta(milliseconds=20))
+    seen: set[str] = set()
+
+    async def story(_: Engine) -> None:
+        async with asyncio.timeout(5):
+            while len(seen) < 3:
+                seen.add(str(await db.look(lambda tx: tx.scalar(sa.select(workers.c.seen_at)))))
+                await asyncio.sleep(0.02)
+
+    run(db, [], story)
+    assert len(seen) == 3
+
+
+def test_a_long_periodic_step_keeps_its_claim(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gna.jobs.timetable.LEASE", timedelta(seconds=0.3))
+    won: list[bool] = []
+
+    async def slow() -> bool:
+        for _ in range(5):
+            await asyncio.sleep(0.2)
+            won.append(await db.run(timed(timetable.claim), "p", worker="rival"))
+        return False
+
+    async def story(_: Engine) -> None:
+        async with asyncio.timeout(5):
+            while len(won) < 5:
+                await asyncio.sleep(0.02)
+
+    run(db, [Step("p", slow, every=LONG, once=True)], story)
+    assert won == [False] * 5
+
+
+def test_stopping_does_not_wait_forever_and_leaves_the_late_to_the_sweep(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gna.jobs.engine.DRAIN", timedelta(seconds=0.1))
+
+    async def stuck() -> bool:
+        await asyncio.sleep(60)
+        return False
+
+    run(db, [Step("stuck", stuck, every=LONG)], lambda _: asyncio.sleep(0.05))
+    with db.read() as tx:
+        assert count(tx, workers) == 1

@@ -34,7 +34,7 @@ def test_one_worker_wins(entered: Database) -> None:
 def test_a_step_that_is_done_waits_for_its_next_time(entered: Database) -> None:
     with entered.write() as tx:
         timetable.claim(tx, "clean-up", worker="a", now=NOW)
-        timetable.release(tx, "clean-up", worker="a", due_at=NOW + HOUR)
+        timetable.release(tx, "clean-up", worker="a", wait=HOUR, now=NOW)
         assert not timetable.claim(tx, "clean-up", worker="b", now=NOW + HOUR - timedelta(seconds=1))
         assert timetable.claim(tx, "clean-up", worker="b", now=NOW + HOUR)
 
@@ -57,7 +57,7 @@ def test_whoever_lost_the_claim_cannot_release_it(entered: Database) -> None:
     with entered.write() as tx:
         timetable.claim(tx, "clean-up", worker="slow", now=NOW)
         timetable.claim(tx, "clean-up", worker="b", now=NOW + LEASE)
-        timetable.release(tx, "clean-up", worker="slow", due_at=NOW)
+        timetable.release(tx, "clean-up", worker="slow", wait=timedelta(), now=NOW)
         assert not timetable.claim(tx, "clean-up", worker="c", now=NOW + LEASE)
 
 
@@ -65,5 +65,5 @@ def test_an_early_claim_does_not_wait_but_never_doubles(entered: Database) -> No
     with entered.write() as tx:
         timetable.claim(tx, "clean-up", worker="a", now=NOW)
         assert not timetable.claim(tx, "clean-up", worker="b", now=NOW, early=True)
-        timetable.release(tx, "clean-up", worker="a", due_at=NOW + HOUR)
+        timetable.release(tx, "clean-up", worker="a", wait=HOUR, now=NOW)
         assert timetable.claim(tx, "clean-up", worker="b", now=NOW, early=True)

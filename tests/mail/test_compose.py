@@ -45,6 +45,11 @@ def test_a_merged_mail_parses_back_to_what_was_meant(name: str) -> None:
     assert _text_in(text_of(mail, "html")).rstrip("\n") == f"Hello {name}".rstrip("\n")
 
 
+@pytest.mark.parametrize("name", ["0¡" + "ࠀ" * 11 + " ¡ ¡", "=?utf-8?q?x?=", "x" * 900, "ă " * 200])
+def test_a_long_or_odd_subject_keeps_every_space(name: str) -> None:
+    assert str(parsed(HELLO, {"name": name})["Subject"]).rstrip() == f"Hello {name}".rstrip()
+
+
 @pytest.mark.parametrize("evil", ["x\r\nBcc: eve@example.org", "x\nSubject: other", "\r\n\r\n<script>"])
 def test_a_value_cannot_add_a_header(evil: str) -> None:
     mail = parsed(HELLO, {"name": evil})

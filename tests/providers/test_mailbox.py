@@ -16,6 +16,7 @@ def test_a_mail_becomes_a_file(tmp_path: Path) -> None:
     assert asyncio.run(Mailbox(folder).send([MAIL])) == [Accepted("0195-a")]
     assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("0195-a.eml", MAIL.raw)]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "0195-a.eml").stat().st_mode) == 0o600
 
 
 def test_the_same_mail_again_is_still_one_file(tmp_path: Path) -> None:
@@ -23,6 +24,16 @@ def test_the_same_mail_again_is_still_one_file(tmp_path: Path) -> None:
     asyncio.run(mailbox.send([MAIL]))
     asyncio.run(mailbox.send([MAIL, MAIL]))
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_reader_of_the_folder_never_sees_half_a_mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise OSError(5, "power cut")
+
+    monkeypatch.setattr(Path, "rename", crash)
+    [outcome] = asyncio.run(Mailbox(tmp_path).send([MAIL]))
+    assert isinstance(outcome, TryLater)
+    assert list(tmp_path.glob("*.eml")) == []
 
 
 def test_a_folder_that_cannot_be_written_means_later(tmp_path: Path) -> None:
@@ -41,3 +52,5 @@ def test_check_says_what_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CannotStart, match=r"MAILBOX_DIR .* cannot be used: .*file is not a folder"):
         asyncio.run(Mailbox(tmp_path / "file").check())
+    with pytest.raises(CannotStart, match=r"MAILBOX_DIR /proc/mailbox cannot be used: "):
+        asyncio.run(Mailbox(Path("/proc/mailbox")).check())

@@ -91,7 +91,7 @@ def _not_as_root() -> list[str]:
     if subprocess.run([*namespace, BIN / "postgres", "--version"], capture_output=True).returncode == 0:
         return namespace
     # Docker forbids namespaces, and in one, root cannot enter the closed folder of another user. Then it runs as
-    # nobody, who may enter every folder: the one with the wheel, perhaps in /root, and the one with the data.
+    # nobody, who may enter every folder: the one with the wheel, perhaps in root's home, and the one with the data.
     nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     leave = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--securebits=+no_setuid_fixup"]
     return [*nobody, *leave]

@@ -46,6 +46,14 @@ def test_an_expired_magic_link_is_cleared(db: Database) -> None:
     assert (person.magic_link_token, person.magic_link_expires_at) == (None, None)
 
 
+def test_an_expired_used_token_is_cleared(db: Database) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, activated=True, used_token="x", used_token_expires_at=PAST)
+        clean_up(tx, now=NOW)
+        person = the_subscriber(tx, "ana@example.org")
+    assert (person.used_token, person.used_token_expires_at) == (None, None)
+
+
 def test_what_has_not_expired_is_kept(db: Database) -> None:
     with db.write() as tx:
         a_subscriber(

@@ -81,6 +81,13 @@ def test_a_second_confirm_click_changes_nothing(db: Database) -> None:
         assert the_subscriber(tx, "ana@example.org").activated_at == NOW
 
 
+def test_a_used_link_is_forgotten_with_its_24_hours(db: Database) -> None:
+    sign_up(db)
+    token = mailed_token(db)
+    click(db, token)
+    assert click(db, token, at=timedelta(hours=24)) is Confirmed.NOT
+
+
 def test_an_expired_link_does_not_activate(db: Database) -> None:
     sign_up(db)
     assert click(db, mailed_token(db), at=timedelta(hours=24)) is Confirmed.NOT

@@ -33,6 +33,13 @@ def test_the_mailbox_opens_to_this_machine(client: TestClient) -> None:
         {"Host": "127.0.0.1.evil.example.org"},
         {"Host": "[::1"},
         {"Host": ""},
+        {"Host": "[::1]evil"},
+        {"Host": "evil@127.0.0.1"},
+        {"X-Forwarded-Proto": "https"},
+        {"CF-Ray": "1"},
+        {"True-Client-IP": "203.0.113.7"},
+        {"X-Original-Host": "news.example.org"},
+        {"Tailscale-User-Login": "eve"},
         {"X-Forwarded-For": "203.0.113.7"},  # a proxy on this machine that lets the world in
         {"CF-Connecting-IP": "203.0.113.7"},
         {"Forwarded": "for=203.0.113.7"},

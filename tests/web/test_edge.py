@@ -19,12 +19,15 @@ def test_every_answer_carries_the_security_headers(client: TestClient, path: str
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["X-Frame-Options"] == "DENY"
     assert headers["Referrer-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "geolocation=()" in headers["Permissions-Policy"]
     assert "server" not in headers
     assert "Strict-Transport-Security" not in headers
 
 
 def test_https_is_remembered_where_the_public_address_has_it(db: Database, database_url: str, tmp_path: Path) -> None:
-    settings = settings_for(database_url, tmp_path, PLATFORM_BASE_URL="https://news.example.org")
+    public = {"PLATFORM_BASE_URL": "https://news.example.org", "DISABLE_AUTH": "false"}
+    settings = settings_for(database_url, tmp_path, **public)
     with visitor(Ground(settings, db)) as client:
         assert client.get("/health").headers["Strict-Transport-Security"] == "max-age=31536000"
 

@@ -1,16 +1,23 @@
 """Every error is `{"error": "<reason>"}`, whoever made it."""
 
+import asyncio
+import time
+from collections.abc import Callable
+
 import pytest
 from fastapi import FastAPI, Query
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import DatabaseAway, GnaError, Misconfigured, NotAllowedNow, NotFound, Refused
-from gna.web.edge import MAX_BODY
+from gna.web.edge import MAX_BODY, _limited
 from gna.web.ground import Ground
 from tests.conftest import visitor
 
@@ -95,6 +102,74 @@ def test_a_database_that_is_away_is_503(settings: Settings) -> None:
             assert answer.headers["Retry-After"] == "5"
         assert client.get("/health").status_code == 200
     away.close()
+
+
+def test_a_visitor_in_a_browser_gets_a_page_when_the_database_is_away(settings: Settings) -> None:
+    away = Database("postgresql://nobody@127.0.0.1:1/none")
+    browser = {"Accept": "text/html"}
+    with visitor(Ground(settings, away)) as client:
+        for answer in (
+            client.post(SUBSCRIBE, data={"email": "ana@example.org"}, headers=browser),
+            client.get("/confirm?token=" + "x" * 43, headers=browser),
+        ):
+            assert answer.status_code == 503
+            assert "try again in a minute" in answer.text
+            assert answer.headers["Retry-After"] == "5"
+        assert client.get("/healthz", headers=browser).json() == {"error": "Service temporarily unavailable"}
+    away.close()
+
+
+def test_nobody_waits_for_a_database_that_hangs(
+    settings: Settings, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gna.web.ground.PATIENCE", 0.2)
+    monkeypatch.setattr("gna.web.health.answers", lambda _: time.sleep(1))
+    with visitor(Ground(settings, db)) as client:
+        assert client.get("/healthz").status_code == 503
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gna.web.edge.BODY_WITHIN", 0.2)
+
+    async def never() -> Message:
+        await asyncio.sleep(5)
+        return {"type": "http.request"}
+
+    async def read() -> Message:
+        return await _limited(never)()
+
+    with pytest.raises(HTTPException) as refusal:
+        asyncio.run(read())
+    assert refusal.value.status_code == 408
+
+
+@pytest.mark.parametrize("charset", ["undefined", "no-such-charset", "utf-16"])
+def test_a_form_in_a_charset_that_does_not_fit(client: TestClient, charset: str) -> None:
+    kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
+    body = b'--x\r\nContent-Disposition: form-data; name="email"\r\n\r\nana\xff\r\n--x--\r\n'
+    answer = client.post(SUBSCRIBE, content=body, headers=kind)
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"error"}
+
+
+def test_a_length_of_many_digits_is_too_large(client: TestClient) -> None:
+    for length, status in (("9" * 5000, 413), ("0" * 5000 + "2", 400)):
+        answer = client.post(SUBSCRIBE, content=b"{}", headers=JSON | {"Content-Length": length})
+        assert answer.status_code == status
+
+
+def test_a_visitor_who_hangs_up_is_not_our_failure(settings: Settings, db: Database, logged: Callable[[], str]) -> None:
+    with visitor(Ground(settings, db)) as client:
+        app = client.app
+        assert isinstance(app, FastAPI)
+
+        @app.get("/gone")
+        def gone() -> None:
+            raise ClientDisconnect
+
+        client.get("/gone")
+    assert "status=499" in logged()
+    assert "error" not in logged()
 
 
 @pytest.mark.parametrize(

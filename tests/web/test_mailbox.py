@@ -58,5 +58,7 @@ def test_there_is_no_other_file_to_read(client: TestClient, settings: Settings, 
 
 def test_a_broken_file_does_not_break_the_page(client: TestClient, settings: Settings) -> None:
     settings.mailbox_dir.mkdir()
+    (settings.mailbox_dir / f"{ids.new()}.eml").mkdir()
+    (settings.mailbox_dir / "zz.eml").mkdir()
     (settings.mailbox_dir / f"{ids.new()}.eml").write_bytes(b"\xff\xfe Date: nonsense\r\n\r\n\xff")
     assert client.get("/admin/mailbox").status_code == 200

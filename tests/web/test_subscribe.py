@@ -35,8 +35,10 @@ def test_a_form_from_a_browser_is_answered_with_a_page(client: TestClient) -> No
 
 
 def test_a_mistake_in_a_browser_shows_the_form_again(client: TestClient, db: Database) -> None:
-    answer = client.post("/api/subscribe", data={"email": "ana@"}, headers=HTML)
+    answer = client.post("/api/subscribe", data={"email": "ana@", "nickname": '"A" <b>'}, headers=HTML)
     assert answer.status_code == 400
+    assert 'value="ana@"' in answer.text
+    assert 'value="&#34;A&#34; &lt;b&gt;"' in answer.text
     assert "Email is not a valid address." in answer.text
     assert "<form" in answer.text
     with db.read() as tx:

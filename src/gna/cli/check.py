@@ -64,8 +64,12 @@ def _database(db: Database) -> Iterator[Finding]:
     yield Finding("database", "ok", f"{name} answers")
     if have == migrations.HEAD:
         yield Finding("schema", "ok", f"at {have}, up to date")
+    elif have is None:
+        yield Finding("schema", "warning", "the database is empty; the next start, or gna migrate, makes the tables")
+    elif newer := migrations.why_too_new(have):
+        yield Finding("schema", "wrong", newer)
     else:
-        yield Finding("schema", "warning", f"at {have or 'nothing'}, needs {migrations.HEAD}: run gna migrate")
+        yield Finding("schema", "warning", f"at {have}; the next start, or gna migrate, brings it to {migrations.HEAD}")
 
 
 def _redis(settings: Settings) -> Iterator[Finding]:
@@ -81,8 +85,8 @@ def _redis(settings: Settings) -> Iterator[Finding]:
     try:
         client.ping()
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy")
-    except (redis.RedisError, OSError) as error:
-        yield Finding("redis", "wrong", f"does not answer: {type(error).__name__}")
+    except (redis.RedisError, OSError, ValueError) as error:
+        yield Finding("redis", "wrong", f"does not answer: {error}")
         return
     finally:
         client.close()

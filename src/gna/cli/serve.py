@@ -1,5 +1,6 @@
 """`gna serve`: the web server, and unless told otherwise the background work beside it."""
 
+import errno
 import socket
 from typing import Annotated
 
@@ -38,8 +39,14 @@ def _listen(settings: Settings) -> socket.socket:
         listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+    except UnicodeError:
+        raise CannotStart(f"Cannot listen on {host}: that is not a host.") from None
     except OSError as error:
-        raise CannotStart(
-            f"Cannot listen on {host} port {port}: {error.strerror}. Choose another: gna serve --port 8001"
-        ) from None
+        raise CannotStart(f"Cannot listen on {host} port {port}: {error.strerror}.{_advice(error)}") from None
     return listener
+
+
+def _advice(error: OSError) -> str:
+    if error.errno != errno.EADDRINUSE:
+        return ""
+    return " Choose another: gna serve --port 8001, or make run PORT=8001"

@@ -2,24 +2,34 @@
 
 import asyncio
 import json
+import signal
 import socket
+from types import FrameType
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gna import worker
+from gna.cli import start
 from gna.config import Settings
 from gna.db import Database
+from gna.errors import CannotStart
 from gna.jobs.engine import Engine
 from gna.migrations import migrate
 from gna.web.app import create_app
 from gna.web.ground import Ground
 
 GRACE = 30
+SILENT = 15
 
 
 class Protocol(HttpToolsProtocol):
     """HTTP; what is no HTTP at all is refused in the same shape as every other mistake."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Whoever connects and says nothing makes room for others."""
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(SILENT, self.timeout_keep_alive_handler)
 
     def send_400_response(self, msg: str) -> None:
         """The application never sees such a request, so its own handler cannot answer."""
@@ -33,6 +43,11 @@ class Server(uvicorn.Server):
     """Says where to look once it listens."""
 
     welcome = ""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Stop, and return to `run`: uvicorn would raise the signal again, and nobody would close the database."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then greet."""
@@ -60,20 +75,24 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE,
     )
     server = Server(config)
-    server.welcome = welcome(settings)
+    server.welcome = welcome(settings, sends=runs_steps)
     try:
         server.run(sockets=[listener])
-    except KeyboardInterrupt:
-        pass  # Ctrl+C is how one stops it; uvicorn has already shut down gracefully
     finally:
-        db.close()
+        start.end(db)
+    if not server.started:
+        raise CannotStart("The server did not start; the lines above say why.")
 
 
-def welcome(settings: Settings) -> str:
-    """The addresses to open."""
-    base = settings.base_url
-    lines = ["", "  Gna is running.", "", f"    Sign up       {base}/subscribe"]
+def welcome(settings: Settings, *, sends: bool) -> str:
+    """The addresses to open, and what an operator would otherwise wonder about."""
+    here = settings.own_url
+    lines = ["", f"  Gna is running on {here}", "", f"    Sign up       {here}/subscribe"]
     if settings.email_provider == "mailbox" and settings.disable_auth:
-        lines.append(f"    Read mails    {base}/admin/mailbox")
-    lines += [f"    API           {base}/docs", "", "  Stop it with Ctrl+C.", ""]
-    return "\n".join(lines)
+        lines.append(f"    Read mails    {here}/admin/mailbox")
+    lines += [f"    API           {here}/docs", ""]
+    if settings.base_url != here:
+        lines.append(f"  Links in mails start with {settings.base_url}")
+    if not sends:
+        lines.append("  This process sends no mail; a worker does: gna worker")
+    return "\n".join([*lines, "  Stop it with Ctrl+C.", ""])

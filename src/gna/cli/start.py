@@ -1,4 +1,6 @@
-"""What every command does first."""
+"""What every command does first, and last."""
+
+import os
 
 from gna import config, log
 from gna.config import Settings
@@ -10,3 +12,10 @@ def begin(**overrides: object) -> tuple[Settings, Database]:
     settings = config.load(**overrides)  # type: ignore[arg-type]
     log.setup(level=settings.log_level, format=settings.log_format)
     return settings, Database(settings.database_url.get_secret_value())
+
+
+def end(db: Database) -> None:
+    """Close the database; when a transaction hangs in it, leave anyway, as whoever stopped us expects."""
+    if not db.close():
+        log.get(__name__).error("the database hangs; leaving without its answer")
+        os._exit(1)

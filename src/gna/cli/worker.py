@@ -25,7 +25,7 @@ def work(settings: Settings, db: Database) -> None:
     try:
         asyncio.run(_until_told(settings, db))
     finally:
-        db.close()
+        start.end(db)
 
 
 async def _until_told(settings: Settings, db: Database) -> None:

@@ -17,8 +17,8 @@ from gna.providers.protocol import Accepted, Outcome
 
 BATCH = 200
 STUCK_AFTER = timedelta(minutes=15)
-# Links with a token in them: nothing personal is kept once they have left.
-FORGOTTEN_WHEN_SENT = (Kind.CONFIRMATION,)
+# Links with a token in them: nothing of it is kept once the message has left, or never will.
+FORGOTTEN = (Kind.CONFIRMATION,)
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,17 @@ def _accepted(message: Claimed, outcome: Accepted, now: datetime) -> dict[str, A
         "provider_message_id": outcome.provider_id,
         "last_error": None,
     }
-    if message.kind in FORGOTTEN_WHEN_SENT:
-        values |= {"to_email": None, "content_hash": None, "slots": sa.null()}
-    return values
+    return values | _forgotten(message)
+
+
+def _forgotten(message: Claimed) -> dict[str, Any]:
+    return {"to_email": None, "content_hash": None, "slots": sa.null()} if message.kind in FORGOTTEN else {}
 
 
 def _failed(message: Claimed, outcome: Any, now: datetime) -> dict[str, Any]:
     decision = after_failure(outcome, attempt=message.attempt, now=now)
     if isinstance(decision, GiveUp):
-        return {"status": Status.FAILED_PERMANENT, "last_error": decision.reason}
+        return {"status": Status.FAILED_PERMANENT, "last_error": decision.reason} | _forgotten(message)
     values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": decision.reason}
     if not decision.spent:
         values["attempt_count"] = messages.c.attempt_count - 1

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Sequence
 
 from gna import clock, log
-from gna.db import Database
+from gna.db import Database, timed
 from gna.delivery.claim import Claimed, claim, settle, take_back
 from gna.errors import DatabaseAway
 from gna.jobs.workers import DEAD_AFTER
 from gna.mail.compose import Envelope, compose
-from gna.providers.protocol import Outcome, Outgoing, Provider, TryLater, Unknown
+from gna.providers.protocol import Accepted, Outcome, Outgoing, Provider, RefusedForGood, TryLater, Unknown
 
 logger = log.get(__name__)
 
@@ -26,11 +26,12 @@ class Sender:
 
     async def send_due(self) -> bool:
         """One batch from claim to settlement; True if there was one."""
-        batch = await self._db.run(claim, worker=self._worker, now=clock.now())
+        batch = await self._db.run(timed(claim), worker=self._worker)
         if not batch:
             return False
         results = await self._hand_over(batch)
         await self._settle(results)
+        _report([outcome for _, outcome in results if not isinstance(outcome, Accepted)])
         return True
 
     async def sweep(self) -> bool:
@@ -43,7 +44,7 @@ class Sender:
         if now < self._blind_until:
             return False
         try:
-            taken = await self._db.run(take_back, worker=self._worker, now=now)
+            taken = await self._db.run(timed(take_back), worker=self._worker)
         except DatabaseAway:
             self._blind_until = now + DEAD_AFTER
             raise
@@ -74,12 +75,19 @@ class Sender:
             return TryLater(f"The mail could not be composed: {type(error).__name__}")
 
     async def _settle(self, results: Sequence[tuple[Claimed, Outcome]]) -> None:
-        """Write the results down, however long the database is away: forgetting them would send twice."""
+        """Write the results down, however long that takes: forgetting them would send twice."""
         pause = 0.5
         while True:
             try:
-                return await self._db.run(settle, results, worker=self._worker, now=clock.now())
-            except DatabaseAway:
-                logger.warning("the database is away; keeping results in memory", messages=len(results))
+                return await self._db.run(timed(settle), results, worker=self._worker)
+            except Exception:
+                logger.exception("results cannot be written yet; keeping them in memory", messages=len(results))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 10)
+
+
+def _report(failures: Sequence[Outcome]) -> None:
+    """Tell the operator how many mails did not leave. The reasons may quote addresses: they stay in the rows."""
+    if failures:
+        refused = sum(isinstance(outcome, RefusedForGood) for outcome in failures)
+        logger.warning("mails not sent; messages.last_error says why", later=len(failures) - refused, refused=refused)

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from gna import clock, ids, log, metrics
-from gna.db import Database
+from gna import ids, log, metrics
+from gna.db import Database, timed
 from gna.errors import GnaError
 from gna.jobs import timetable, workers
 
@@ -20,7 +20,8 @@ logger = log.get(__name__)
 
 LOOK = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(seconds=60)
-DRAIN = timedelta(seconds=25)
+DRAIN = timedelta(seconds=20)
+FAREWELL = timedelta(seconds=3)
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,10 @@ class Engine:
             if late:
                 logger.warning("steps did not finish in time", steps=[task.get_name() for task in late])
                 return  # what they left behind is taken back when the heartbeat has been missed
-        with suppress(GnaError):
-            await self._db.run(workers.leave, self.worker)
+        try:
+            await asyncio.wait_for(self._db.run(workers.leave, self.worker), FAREWELL.total_seconds())
+        except Exception:
+            logger.warning("could not sign off; the missed heartbeat will tell", exc_info=True)
         logger.info("worker stopped")
 
     async def _keep(self, step: Step) -> None:
@@ -100,29 +103,27 @@ class Engine:
 
     async def _once(self, step: Step, *, early: bool) -> bool:
         """Do a periodic step if it is due and no other process does it."""
-        started = clock.now()
-        await self._db.run(timetable.enter, step.name, now=started)
-        if not await self._db.run(timetable.claim, step.name, worker=self.worker, now=started, early=early):
+        await self._db.run(timed(timetable.enter), step.name)
+        if not await self._db.run(timed(timetable.claim), step.name, worker=self.worker, early=early):
             return False
-        renewal = asyncio.create_task(self._renew(step))
-        due_at = started + after_failures(1)
+        renewal, wait = asyncio.create_task(self._renew(step)), after_failures(1)
         try:
             while await step.work():
                 pass
-            due_at = started + step.every
+            wait = step.every
         finally:
             renewal.cancel()
-            await self._db.run(timetable.release, step.name, worker=self.worker, due_at=due_at)
+            await self._db.run(timed(timetable.release), step.name, worker=self.worker, wait=wait)
         return False
 
     async def _renew(self, step: Step) -> None:
         while True:
             await asyncio.sleep(timetable.LEASE.total_seconds() / 3)
             with suppress(GnaError):
-                await self._db.run(timetable.renew, step.name, worker=self.worker, now=clock.now())
+                await self._db.run(timed(timetable.renew), step.name, worker=self.worker)
 
     async def _beat(self) -> bool:
-        await self._db.run(workers.beat, self.worker, now=clock.now())
+        await self._db.run(timed(workers.beat), self.worker)
         return False
 
 

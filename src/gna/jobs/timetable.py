@@ -43,11 +43,11 @@ def renew(tx: Connection, step: str, *, worker: str, now: datetime) -> None:
     tx.execute(sa.update(timetable).where(t.step == step, t.claimed_by == worker).values(claimed_until=now + LEASE))
 
 
-def release(tx: Connection, step: str, *, worker: str, due_at: datetime) -> None:
-    """The step is done, or has failed: somebody does it again at `due_at`."""
+def release(tx: Connection, step: str, *, worker: str, wait: timedelta, now: datetime) -> None:
+    """The step is done, or has failed: somebody does it again after `wait`."""
     t = timetable.c
     tx.execute(
         sa.update(timetable)
         .where(t.step == step, t.claimed_by == worker)
-        .values(due_at=due_at, claimed_by=None, claimed_until=None)
+        .values(due_at=now + wait, claimed_by=None, claimed_until=None)
     )

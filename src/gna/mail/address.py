@@ -1,5 +1,8 @@
 """Email addresses: what we accept, and how one is written on the wire."""
 
+from email.errors import MessageDefect
+from email.headerregistry import Address
+
 import email_validator
 import idna
 from email_validator import EmailNotValidError, validate_email
@@ -10,19 +13,25 @@ from gna.errors import Refused
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
 
+LONGEST = 254
+
+
 def parse(text: object) -> str:
     """The address as the person typed it, trimmed; an international domain in its Unicode form."""
     if not isinstance(text, str) or not text.strip():
         raise Refused("Email is required")
     typed = text.strip()
+    # Before anything else: validating costs the square of the length, and a body may hold a megabyte.
+    if len(typed) > LONGEST:
+        raise Refused("Email is not a valid address")
     try:
         valid = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
-    except (EmailNotValidError, UnicodeError):
+        domain = typed.rpartition("@")[2]
+        kept = typed if domain.isascii() and "xn--" not in domain.lower() else valid.normalized
+        Address(addr_spec=on_the_wire(kept))  # what cannot stand in a header could never be mailed
+    except (EmailNotValidError, MessageDefect, ValueError):
         raise Refused("Email is not a valid address") from None
-    domain = typed.rpartition("@")[2]
-    if domain.isascii() and "xn--" not in domain.lower():
-        return typed
-    return valid.normalized
+    return kept
 
 
 def on_the_wire(address: str) -> str:

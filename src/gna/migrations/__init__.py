@@ -35,7 +35,8 @@ def migrate(db: Database) -> bool:
         if have is None:
             _create(tx)
         else:
-            _refuse_newer(have)
+            if newer := why_too_new(have):
+                raise CannotStart(newer)
             upgrade(tx)
     return True
 
@@ -45,7 +46,7 @@ def version(tx: Connection) -> str | None:
     if not sa.inspect(tx).has_table("alembic_version"):
         return None
     row = tx.execute(sa.text("SELECT version_num FROM alembic_version")).first()
-    return str(row[0]) if row else None
+    return str(row[0]) if row else "no revision"
 
 
 def _create(tx: Connection) -> None:
@@ -54,13 +55,15 @@ def _create(tx: Connection) -> None:
     tx.execute(sa.text("INSERT INTO alembic_version (version_num) VALUES (:head)"), {"head": HEAD})
 
 
-def _refuse_newer(have: str) -> None:
+def why_too_new(have: str) -> str | None:
+    """Why this version must not touch a database at that revision, and what to do; None if it may."""
     known = {file.name.split("_")[0] for file in (Path(__file__).parent / "versions").glob("0*.py")}
-    if have not in known:
-        raise CannotStart(
-            f"The database is at {have}, which Gna {__version__} does not know (it knows {HEAD}). "
-            "Install the newer Gna that made it, or restore the backup from before the upgrade."
-        )
+    if have in known:
+        return None
+    return (
+        f"The database is at {have}, which Gna {__version__} does not know (it knows {HEAD}). "
+        "Install the newer Gna that made it, or restore the backup from before the upgrade."
+    )
 
 
 def upgrade(tx: Connection) -> None:

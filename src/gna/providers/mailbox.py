@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,8 +27,11 @@ class Mailbox:
         nearest = next(path for path in (self._folder, *self._folder.absolute().parents) if path.exists())
         if not nearest.is_dir():
             raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {nearest} is not a folder.")
-        if not os.access(nearest, os.W_OK | os.X_OK):
-            raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {nearest} may not be written to.")
+        try:
+            # Trying is the only proof: permissions alone do not tell of read-only disks.
+            tempfile.TemporaryDirectory(dir=nearest).cleanup()
+        except OSError as error:
+            raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {error.strerror}.") from None
         return f"mails are written to {self._folder}"
 
     def _write(self, mail: Outgoing) -> Outcome:
@@ -35,9 +39,15 @@ class Mailbox:
         part = file.with_suffix(".part")
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            part.write_bytes(mail.raw)
+            with open(part, "wb", opener=_private) as writing:
+                writing.write(mail.raw)
             # Renaming is atomic: a reader of the folder never sees half a mail.
             part.rename(file)
         except OSError as error:
             return TryLater(f"The mailbox folder cannot be written: {error.strerror}")
         return Accepted(mail.id)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open for the owner alone, whatever the folder's own mode is."""
+    return os.open(path, flags, 0o600)

@@ -51,11 +51,12 @@ def parse_nickname(typed: object) -> str | None:
     """The nickname without outer white space; nothing at all means none."""
     if typed is None or typed == "":
         return None
-    if not isinstance(typed, str) or not typed.strip() or len(typed.strip()) > NICKNAME_MAX:
+    nickname = typed.strip() if isinstance(typed, str) else ""
+    if not 1 <= len(nickname) <= NICKNAME_MAX:
         raise Refused("Nickname must be 1–50 characters")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in typed):
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in nickname):
         raise Refused("Nickname contains characters that cannot be shown")
-    return typed.strip()
+    return nickname
 
 
 def subscribe(tx: Connection, wish: SignUp, *, site: Site, now: datetime) -> None:

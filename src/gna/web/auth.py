@@ -1,9 +1,10 @@
 """Who may enter `/admin`. Closed unless the operator opened it on their own machine."""
 
 import ipaddress
-from urllib.parse import urlsplit
+import re
 
 from fastapi import Request, Response
+from starlette.datastructures import Address
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gna.config import Settings
@@ -11,7 +12,10 @@ from gna.errors import Misconfigured
 from gna.web.errors import answer, reply
 
 # A request with one of these came through a proxy, so its visitor may be anybody.
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip", "via")
+FORWARDED = re.compile(
+    r"forwarded|via|x-forwarded-.*|x-original-.*|x-real-ip|.*-client-ip|cf-.*|cdn-.*|fly-.*|tailscale-.*"
+)
+LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?")
 CLOSED = "/admin is closed: sign-in by Cloudflare Access is not part of this version yet"
 
 
@@ -44,26 +48,18 @@ def is_local(request: Request) -> bool:
 
     A page elsewhere can point its own name at 127.0.0.1, but then the Host header still carries that name.
     """
-    if any(name in request.headers for name in FORWARDED):
+    if any(FORWARDED.fullmatch(name) for name in request.headers):
         return False
-    return _is_loopback(request.client.host if request.client else "") and _is_loopback(_host(request))
+    hosts = request.headers.getlist("host")
+    return _is_loopback(request.client) and len(hosts) == 1 and LOOPBACK.fullmatch(hosts[0]) is not None
 
 
 def _is_admin(path: str) -> bool:
     return path == "/admin" or path.startswith("/admin/")
 
 
-def _host(request: Request) -> str:
+def _is_loopback(client: Address | None) -> bool:
     try:
-        return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-    except ValueError:
-        return ""
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
+        return client is not None and ipaddress.ip_address(client.host).is_loopback
     except ValueError:
         return False

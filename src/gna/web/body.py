@@ -20,8 +20,11 @@ async def fields(request: Request) -> Mapping[str, Any]:
     """The fields of a JSON object or of a form."""
     kind = content_type(request)
     if kind in FORMS:
-        async with request.form(max_files=0, max_fields=50) as form:
-            return {name: value for name, value in form.items() if isinstance(value, str)}
+        try:
+            async with request.form(max_files=0, max_fields=50) as form:
+                return {name: value for name, value in form.items() if isinstance(value, str)}
+        except (UnicodeError, LookupError):  # a charset that does not exist, or does not fit
+            raise Refused("The form cannot be read: its charset is wrong") from None
     if kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedType("Send JSON or a form: Content-Type is not one of those")
     return parse_object(await request.body())

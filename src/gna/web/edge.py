@@ -1,5 +1,6 @@
 """The outermost layer: a request id, limits, headers, one log line and one measurement for every request."""
 
+import asyncio
 import re
 import time
 from collections.abc import MutableMapping
@@ -9,6 +10,7 @@ import structlog
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gna import ids, log, metrics
@@ -17,7 +19,11 @@ from gna.web.errors import answer, reply
 logger = log.get(__name__)
 
 MAX_BODY = 1024 * 1024
+BODY_WITHIN = 30
+TOO_SLOW = f"The body did not come within {BODY_WITHIN} seconds"
 TOO_LARGE = f"The body is larger than {MAX_BODY // 1024} kB"
+# What nginx writes for a visitor who left before the answer.
+GONE = 499
 QUIET = ("/health", "/healthz", "/metrics", "/static")
 
 POLICY = (
@@ -64,12 +70,14 @@ class Edge:
                 await reply(413, TOO_LARGE, {"Connection": "close"})(scope, receive, send_dressed)
             else:
                 await self._app(scope, _limited(receive), send_dressed)
+        except ClientDisconnect:
+            pass  # nobody is left to answer
         except Exception as error:
             if answered.status:
                 raise  # too late to say anything better than a broken connection
             await (await answer(Request(scope), error))(scope, receive, send_dressed)
         finally:
-            _record(scope, answered.status, time.perf_counter() - began)
+            _record(scope, answered.status or GONE, time.perf_counter() - began)
 
     def _dress(self, message: MutableMapping[str, Any], request_id: str, cache: str) -> None:
         headers = MutableHeaders(scope=message)
@@ -96,18 +104,22 @@ def _request_id(scope: Scope) -> str:
 
 
 def _announced_length(scope: Scope) -> int:
-    length = dict(scope["headers"]).get(b"content-length", b"0")
-    return int(length) if length.isdigit() else 0
+    length = dict(scope["headers"]).get(b"content-length", b"0").lstrip(b"0")
+    return int(length[:20]) if length.isdigit() else 0
 
 
 def _limited(receive: Receive) -> Receive:
-    """A body that does not say its length is counted as it comes."""
-    received = 0
+    """A body is counted as it comes, and must come; after its end there is only the visitor's leaving to wait for."""
+    received, complete = 0, False
 
     async def counted() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, complete
+        try:
+            message = await (receive() if complete else asyncio.wait_for(receive(), BODY_WITHIN))
+        except TimeoutError:
+            raise HTTPException(408, TOO_SLOW) from None
         received += len(message.get("body", b""))
+        complete = not message.get("more_body", False)
         if received > MAX_BODY:
             raise HTTPException(413, TOO_LARGE)
         return message

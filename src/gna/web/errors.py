@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -18,9 +18,11 @@ from gna.errors import (
     Refused,
     UnsupportedType,
 )
+from gna.web.pages.render import is_page, page
 
 logger = log.get(__name__)
 
+LATER = {"Retry-After": "5"}
 # The most particular first: the first class that fits decides.
 STATUS: tuple[tuple[type[GnaError], int], ...] = (
     (NotFound, 404),
@@ -38,14 +40,14 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
 
 
-async def answer(_: Request, error: Exception) -> JSONResponse:
+async def answer(request: Request, error: Exception) -> Response:
     """The one handler."""
     if isinstance(error, HTTPException):
         return reply(error.status_code, _http_reason(error), error.headers)
     if isinstance(error, RequestValidationError):
         return reply(400, _validation_reason(error))
     if isinstance(error, GnaError):
-        return _of_ours(error)
+        return _of_ours(request, error)
     logger.error("request failed", exc_info=error)
     return reply(500, "Internal server error")
 
@@ -55,14 +57,16 @@ def reply(status: int, reason: str, headers: Mapping[str, str] | None = None) ->
     return JSONResponse({"error": reason}, status, dict(headers or {}))
 
 
-def _of_ours(error: GnaError) -> JSONResponse:
+def _of_ours(request: Request, error: GnaError) -> Response:
     status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
     if status < 500:
         return reply(status, str(error))
     # The reason is for the operator; a stranger learns only that it is not their fault.
     logger.error("request refused", exc_info=error)
+    if status == 503 and is_page(request):
+        return page(request, "try_later.html", status=503, headers=LATER)
     if status == 503:
-        return reply(503, "Service temporarily unavailable", {"Retry-After": "5"})
+        return reply(503, "Service temporarily unavailable", LATER)
     return reply(500, "Server misconfiguration" if isinstance(error, Misconfigured) else "Internal server error")
 
 

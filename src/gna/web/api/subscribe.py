@@ -1,15 +1,18 @@
 """Signing up from any website, or from the form at `/subscribe`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from gna import clock
+from gna.db import timed
 from gna.errors import Refused
 from gna.subscribers.signup import SignUp, subscribe
-from gna.web.body import FORMS, content_type, fields
+from gna.web.body import FORMS, fields
 from gna.web.ground import ground
-from gna.web.pages.render import page, wants_html
+from gna.web.pages.render import is_page, page
 
 router = APIRouter(tags=["subscribers"])
 
@@ -52,15 +55,16 @@ BODY = {
 async def post_subscribe(request: Request) -> Response:
     """Remember the visitor as pending and mail them a link. The answer never tells who is known."""
     here = ground(request)
-    as_page = content_type(request) in FORMS and wants_html(request)
+    as_page = is_page(request)
+    sent: Mapping[str, Any] = {}
     try:
         sent = await fields(request)
         wish = SignUp.parse(email=sent.get("email"), nickname=sent.get("nickname"))
     except Refused as refusal:
         if not as_page:
             raise
-        return page(request, "subscribe.html", status=400, problem=str(refusal))
-    await here.run(subscribe, wish, site=here.site, now=clock.now())
+        return page(request, "subscribe.html", status=400, problem=str(refusal), typed=sent)
+    await here.run(timed(subscribe), wish, site=here.site)
     here.ring("send")
     if as_page:
         return page(request, "check_inbox.html", status=201)

@@ -38,7 +38,7 @@ def _route(schema: dict[str, Any], base_url: str, path: str, method: str, operat
         "kinds": list(kinds),
         "fields": fields,
         "answers": operation["responses"],
-        "curl": _curl(base_url, path, method, fields),
+        "curl": _curl(base_url + path + _query(operation), method, fields),
     }
 
 
@@ -68,8 +68,13 @@ def _type(field: dict[str, Any]) -> str:
     return " or ".join(str(option.get("type", "object")) for option in options)
 
 
-def _curl(base_url: str, path: str, method: str, fields: list[dict[str, Any]]) -> str:
+def _query(operation: dict[str, Any]) -> str:
+    named = [parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "query"]
+    return "?" + "&".join(f"{name}=…" for name in named) if named else ""
+
+
+def _curl(url: str, method: str, fields: list[dict[str, Any]]) -> str:
     if not fields:
-        return f"curl {'' if method == 'get' else f'-X {method.upper()} '}{base_url}{path}"
+        return f"curl {'' if method == 'get' else f'-X {method.upper()} '}'{url}'"
     body = json.dumps({field["name"]: field["example"] for field in fields if field["example"] is not None})
-    return f"curl {base_url}{path} -H 'Content-Type: application/json' \\\n  -d '{body}'"
+    return f"curl {url} -H 'Content-Type: application/json' \\\n  -d '{body}'"

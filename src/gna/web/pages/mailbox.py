@@ -20,6 +20,7 @@ from gna.web.pages.render import page
 router = APIRouter(prefix="/admin/mailbox", include_in_schema=False)
 
 SHOWN = 50
+NAME = re.compile(r"[0-9a-f-]{36}")
 URL = re.compile(r"https?://[^\s<>\"]+")
 # The mail's inline styles count and its links open a new tab; nothing else of it can act or load.
 SANDBOX = (
@@ -85,12 +86,13 @@ def _folder(request: Request) -> Path:
 
 def _newest(folder: Path) -> list[Mail]:
     """File names are UUIDv7s, so their order is the order of sending."""
-    return [_read(file) for file in sorted(folder.glob("*.eml"), reverse=True)[:SHOWN]]
+    named = (file for file in folder.glob("*.eml") if NAME.fullmatch(file.stem) and file.is_file())
+    return [_read(file) for file in sorted(named, reverse=True)[:SHOWN]]
 
 
 def _file(folder: Path, mail_id: str) -> Path:
     file = folder / f"{mail_id}.eml"
-    if not re.fullmatch(r"[0-9a-f-]{36}", mail_id) or not file.is_file():
+    if not NAME.fullmatch(mail_id) or not file.is_file():
         raise NotFound("There is no such mail")
     return file
 

@@ -3,7 +3,8 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from gna import clock, tokens
+from gna import tokens
+from gna.db import timed
 from gna.subscribers.signup import Confirmed, confirm
 from gna.web.ground import ground
 from gna.web.pages.render import page
@@ -20,7 +21,7 @@ async def home() -> Response:
 @router.get("/subscribe", summary="The hosted sign-up form")
 async def subscribe_form(request: Request) -> Response:
     """A form that works without JavaScript."""
-    return page(request, "subscribe.html", problem=None)
+    return page(request, "subscribe.html", problem=None, typed={})
 
 
 @router.get(
@@ -36,7 +37,7 @@ async def confirm_link(request: Request, token: str = "") -> Response:
     here = ground(request)
     outcome = Confirmed.NOT
     if tokens.is_shaped(token):
-        outcome = await here.run(confirm, token, now=clock.now())
+        outcome = await here.run(timed(confirm), token)
     if outcome is Confirmed.NOW:
         return RedirectResponse("/confirmed", 303)
     if outcome is Confirmed.BEFORE:
