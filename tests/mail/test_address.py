@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,13 +36,15 @@ def test_what_is_not_an_address_is_refused(typed: str) -> None:
         address.parse(typed)
 
 
-@pytest.mark.parametrize("filler", ["a", "<", "a.", " a", "\u0315\u0300"])
-def test_a_megabyte_is_refused_at_once(filler: str) -> None:
-    """Validation takes the square of the length: a minute for each of these, while nobody else is answered."""
-    began = time.process_time()
-    with pytest.raises(Refused):
-        address.parse("a@a" + filler * 500_000 + "@example.org")
-    assert time.process_time() - began < 1
+def test_a_megabyte_is_refused_before_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Validation takes the square of the length: minutes for a body of this size, while nobody else is answered."""
+
+    def look(*_: object, **__: object) -> None:
+        raise AssertionError("it was looked at")
+
+    monkeypatch.setattr(address, "validate_email", look)
+    with pytest.raises(Refused, match="Email is not a valid address"):
+        address.parse("a@a" + "\u0315\u0300" * 200_000 + ".org")
 
 
 @pytest.mark.parametrize("typed", [None, "", "  ", 7, ["ana@example.org"], {}])
