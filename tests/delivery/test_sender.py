@@ -7,10 +7,11 @@ import sqlalchemy as sa
 
 from gna import clock
 from gna.db import Database
-from gna.delivery.claim import settle, take_back
+from gna.delivery.claim import claim, settle, take_back
 from gna.delivery.sender import Sender
 from gna.errors import DatabaseAway
 from gna.outbox import Status, messages
+from gna.providers.protocol import Outcome
 from tests.factories import a_message, the_message
 from tests.fakes import FakeProvider
 
@@ -96,6 +97,40 @@ def test_results_are_kept_until_the_database_is_back(
     asyncio.run(sender.send_due())
     assert statuses(db) == {"sent": 1}
     assert len(provider.sent) == 1
+
+
+def test_a_claim_whose_answer_was_lost_is_made_again(
+    db: Database, sender: Sender, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.write() as tx:
+        message_id = a_message(tx)
+
+    async def committed_but_not_told(action: object, **kwargs: object) -> None:
+        with db.write() as tx:
+            claim(tx, worker="w1", now=clock.now())
+        raise DatabaseAway("the connection broke in the commit")
+
+    with monkeypatch.context() as broken, pytest.raises(DatabaseAway):
+        broken.setattr(db, "run", committed_but_not_told)
+        asyncio.run(sender.send_due())
+    assert statuses(db) == {"sending": 1}
+    assert asyncio.run(sender.send_due()) is True
+    with db.read() as tx:
+        assert (the_message(tx, message_id).status, the_message(tx, message_id).attempt_count) == ("sent", 1)
+    assert len(provider.sent) == 1
+
+
+def test_a_provider_that_forgets_a_result_loses_nothing(
+    db: Database, sender: Sender, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(_: object) -> list[Outcome]:
+        return []
+
+    monkeypatch.setattr(provider, "send", nothing)
+    with db.write() as tx:
+        a_message(tx)
+    asyncio.run(sender.send_due())
+    assert statuses(db) == {"failed_transient": 1}
 
 
 def test_sweeping_takes_back_what_the_dead_left(db: Database, sender: Sender) -> None:

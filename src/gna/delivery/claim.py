@@ -74,6 +74,16 @@ def settle(tx: Connection, results: Sequence[tuple[Claimed, Outcome]], *, worker
             metrics.messages.labels(message.kind, values["status"]).inc()
 
 
+def give_back(tx: Connection, *, worker: str, now: datetime) -> None:
+    """Undo this worker's claims; only for a worker that has handed nothing over since it made them."""
+    m = messages.c
+    tx.execute(
+        sa.update(messages)
+        .where(m.status == Status.SENDING, m.claimed_by == worker)
+        .values(status=Status.FAILED_TRANSIENT, claimed_by=None, due_at=now, attempt_count=m.attempt_count - 1)
+    )
+
+
 def take_back(tx: Connection, *, worker: str, now: datetime) -> int:
     """Let the living send what a dead worker had claimed; says how many. Whoever asks is alive."""
     m = messages.c

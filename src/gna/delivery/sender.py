@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gna import clock, log
 from gna.db import Database, timed
-from gna.delivery.claim import Claimed, claim, settle, take_back
+from gna.delivery.claim import Claimed, claim, give_back, settle, take_back
 from gna.errors import DatabaseAway
 from gna.jobs.workers import DEAD_AFTER
 from gna.mail.compose import Envelope, compose
@@ -23,10 +23,16 @@ class Sender:
         self._worker = worker
         self._sender = sender
         self._blind_until = clock.now()
+        self._unsure = False
 
     async def send_due(self) -> bool:
         """One batch from claim to settlement; True if there was one."""
+        if self._unsure:
+            await self._db.run(timed(give_back), worker=self._worker)
+        # A connection that breaks in a commit does not tell whether we won the messages.
+        self._unsure = True
         batch = await self._db.run(timed(claim), worker=self._worker)
+        self._unsure = False
         if not batch:
             return False
         results = await self._hand_over(batch)
@@ -60,10 +66,11 @@ class Sender:
         ready = [(message, mail) for message, mail in composed if isinstance(mail, Outgoing)]
         try:
             outcomes = await self._provider.send([mail for _, mail in ready])
+            return results + [(message, outcome) for (message, _), outcome in zip(ready, outcomes, strict=True)]
         except Exception as error:
             logger.exception("provider failed", messages=len(ready))
-            outcomes = [Unknown(f"The provider failed: {type(error).__name__}")] * len(ready)
-        return results + [(message, outcome) for (message, _), outcome in zip(ready, outcomes, strict=True)]
+            unknown = Unknown(f"The provider failed: {type(error).__name__}")
+            return results + [(message, unknown) for message, _ in ready]
 
     def _compose(self, message: Claimed) -> Outgoing | TryLater:
         """One person's mail; one that cannot be built does not stop the others, and waits for whoever mends it."""
