@@ -8,6 +8,7 @@ import asyncio
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -236,7 +237,7 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _use_wal(connection)
         connection.execute("PRAGMA foreign_keys=ON")
         # FULL: what was answered with "201" survives a power cut, not only a crash.
         connection.execute("PRAGMA synchronous=FULL")
@@ -250,6 +251,20 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Let readers and the writer not wait for each other."""
+    # SQLite's own patience does not cover this change, which several processes may make at once in a new file.
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 @contextmanager
