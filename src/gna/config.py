@@ -17,7 +17,7 @@ from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails, PydanticUndefined
+from pydantic_core import ErrorDetails
 
 from gna.errors import CannotStart
 from gna.kinds import (
@@ -205,6 +205,11 @@ class Settings(BaseModel):
         return self.platform_base_url or self.own_url
 
     @property
+    def mailbox_is_open(self) -> bool:
+        """Whether `/admin/mailbox` can be read from this machine."""
+        return self.disable_auth and self.email_provider == "mailbox"
+
+    @property
     def on_loopback(self) -> bool:
         """Whether only this machine can reach the server."""
         return is_loopback(self.gna_host)
@@ -271,7 +276,7 @@ def extra(field: FieldInfo) -> dict[str, Any]:
 def default_text(field: FieldInfo) -> str:
     """The default as an operator would write it."""
     value = field.default
-    if value is None or value == () or value is PydanticUndefined:
+    if value is None or value == ():
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import redis
 import sqlalchemy as sa
 
 from gna import __version__
@@ -134,6 +135,25 @@ def test_check_reports_what_does_not_answer(tmp_path: Path) -> None:
     assert "database wrong The database does not answer" in report
     assert "redis wrong does not answer" in report
     assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_check_shows_brackets_as_they_are(tmp_path: Path) -> None:
+    assert "start with http://[::1]:8000" in gna(tmp_path, "check", GNA_HOST="::1").stdout
+
+
+def test_check_survives_an_option_that_redis_does_not_know(valkey: Valkey, tmp_path: Path) -> None:
+    done = gna(tmp_path, "check", REDIS_URL=f"{valkey.url}?bogus=1")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "redis wrong does not answer: " in " ".join(done.stdout.split())
+
+
+def test_check_does_not_blame_a_redis_that_keeps_its_settings_to_itself(valkey: Valkey, tmp_path: Path) -> None:
+    with redis.Redis.from_url(valkey.url) as client:
+        client.execute_command("ACL", "SETUSER", "guest", "on", ">pw", "~*", "+@all", "-config")
+        done = gna(tmp_path, "check", REDIS_URL=valkey.url.replace("//", "//guest:pw@"))
+        client.execute_command("ACL", "DELUSER", "guest")
+    assert done.returncode == 0
+    assert "maxmemory-policy is not told" in done.stdout
 
 
 def test_check_notices_what_is_missing_and_misspelt(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_the_bell_wakes_a_step(db: Database) -> None:
         await work.reaches(2)
 
     run(db, [Step("s", work, every=LONG)], story)
+    assert work.runs == 2
 
 
 def test_a_bell_during_the_work_is_not_lost(db: Database) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,6 +13,9 @@ from gna.cli import start
 from gna.config import Settings
 from gna.db import Database, answers
 from gna.errors import GnaError
+
+if TYPE_CHECKING:
+    import redis
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,12 @@ def check() -> None:
     db.close()
     # Imported late: no other command draws.
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for finding in findings:
-        table.add_row(finding.part, f"[{STYLES[finding.state]}]{finding.state}[/]", finding.says)
+        table.add_row(finding.part, f"[{STYLES[finding.state]}]{finding.state}[/]", escape(finding.says))
     Console(soft_wrap=True).print(table)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(1)
@@ -84,15 +89,25 @@ def _redis(settings: Settings) -> Iterator[Finding]:
     client = redis.Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=3, socket_connect_timeout=3)
     try:
         client.ping()
-        policy = client.config_get("maxmemory-policy").get("maxmemory-policy")
-    except (redis.RedisError, OSError, ValueError) as error:
+        yield Finding("redis", "ok", "answers")
+        yield from _redis_policy(client)
+    # A TypeError is redis-py's word for an option in the address that it does not know.
+    except (redis.RedisError, OSError, ValueError, TypeError) as error:
         yield Finding("redis", "wrong", f"does not answer: {error}")
-        return
     finally:
         client.close()
-    yield Finding("redis", "ok", "answers")
+
+
+def _redis_policy(client: "redis.Redis") -> Iterator[Finding]:
+    """Whether Redis would throw jobs away when it is full; a hosted one may not tell."""
+    from redis import ResponseError
+
+    try:
+        policy = client.config_get("maxmemory-policy").get("maxmemory-policy")
+    except ResponseError:
+        policy = "not told"
     if policy != "noeviction":
-        yield Finding("redis", "warning", f"maxmemory-policy is {policy}; set noeviction, or jobs can vanish")
+        yield Finding("redis", "warning", f"maxmemory-policy is {policy}; it must be noeviction, or jobs can vanish")
 
 
 def _provider(settings: Settings) -> Iterator[Finding]:

@@ -88,7 +88,7 @@ def welcome(settings: Settings, *, sends: bool) -> str:
     """The addresses to open, and what an operator would otherwise wonder about."""
     here = settings.own_url
     lines = ["", f"  Gna is running on {here}", "", f"    Sign up       {here}/subscribe"]
-    if settings.email_provider == "mailbox" and settings.disable_auth:
+    if settings.mailbox_is_open:
         lines.append(f"    Read mails    {here}/admin/mailbox")
     lines += [f"    API           {here}/docs", ""]
     if settings.base_url != here:

@@ -54,7 +54,6 @@ class Edge:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         began, request_id = time.perf_counter(), _request_id(scope)
-        scope.setdefault("state", {})["request_id"] = request_id
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         answered = _Answered()

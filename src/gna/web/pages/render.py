@@ -28,7 +28,7 @@ def page(
 ) -> HTMLResponse:
     """A page for a person."""
     here = ground(request)
-    shared = {"site": here.site, "mailbox": here.settings.disable_auth and here.settings.email_provider == "mailbox"}
+    shared = {"site": here.site, "mailbox": here.settings.mailbox_is_open}
     html = templates.get_template(template).render(**shared, path=request.url.path, **values)
     return HTMLResponse(html, status, {"X-Robots-Tag": "noindex", **(headers or {})})
 
