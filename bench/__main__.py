@@ -2,9 +2,9 @@
 
 import sys
 
-from bench import idle
+from bench import idle, subscribe
 
-ALL = {"idle": idle.main}
+ALL = {"idle": idle.main, "subscribe": subscribe.main}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ALL:

@@ -74,7 +74,7 @@ def _peer() -> Reading:
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", PEER, str(port)])
     try:
-        until(lambda: _answers(port), within=20)
+        until(lambda: answers(port), within=20)
         start = time.perf_counter() - began
         time.sleep(SETTLED)
         return Reading(start, resident(process.pid) / 1e6)
@@ -83,7 +83,8 @@ def _peer() -> Reading:
         process.wait(10)
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Whether the peer is up."""
     with suppress(httpx2.TransportError):
         return httpx2.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
     return False

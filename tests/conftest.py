@@ -1,13 +1,16 @@
 """The test ground: real databases, real servers, a real browser. Every database test runs on both databases."""
 
 import io
+import ipaddress
 import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
+import httpx2
 import hypothesis
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -105,6 +108,20 @@ def client(settings: Settings, db: Database, rung: list[str]) -> Iterator[TestCl
     """A visitor at the machine itself, talking to the application without a network."""
     with visitor(Ground(settings, db, rung.append)) as visiting:
         yield visiting
+
+
+@pytest.fixture
+def crowd(database_url: str, db: Database, tmp_path: Path, rung: list[str]) -> Iterator[TestClient]:
+    """Many visitors behind a proxy: each request comes from another IP, so that no limit is in the way."""
+    settings = settings_for(database_url, tmp_path, TRUSTED_PROXIES="127.0.0.1")
+    with visitor(Ground(settings, db, rung.append)) as client:
+        numbers = count(1)
+
+        def from_elsewhere(request: httpx2.Request) -> None:
+            request.headers["X-Forwarded-For"] = str(ipaddress.ip_address("10.0.0.0") + next(numbers))
+
+        client.event_hooks["request"] = [from_elsewhere]
+        yield client
 
 
 def visitor(ground: Ground) -> TestClient:

@@ -1,11 +1,13 @@
 """A real `gna serve` or `gna worker` in a process of its own."""
 
+import ipaddress
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,7 +31,10 @@ class Gna:
         inherited = {
             name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE") if name in os.environ
         }
-        self._environ = inherited | {"DISABLE_AUTH": "true", "PYTHONUNBUFFERED": "1"} | environ
+        # Tests speak for a proxy, so that each visitor can have an IP of their own.
+        ours = {"DISABLE_AUTH": "true", "TRUSTED_PROXIES": "127.0.0.1", "PYTHONUNBUFFERED": "1"}
+        self._environ = inherited | ours | environ
+        self._visitors = count(1)
         self.process = self._spawn()
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
@@ -82,8 +87,11 @@ class Gna:
         return self.__enter__()
 
     def subscribe(self, email: str) -> httpx2.Response:
-        """A visitor signs up."""
-        return httpx2.post(f"{self.url}/api/subscribe", json={"email": email}, timeout=30)
+        """A visitor signs up, from an IP of their own."""
+        ip = str(ipaddress.ip_address("10.0.0.0") + next(self._visitors))
+        return httpx2.post(
+            f"{self.url}/api/subscribe", json={"email": email}, headers={"X-Forwarded-For": ip}, timeout=30
+        )
 
 
 def until(holds: Callable[[], object], within: float, otherwise: Callable[[], str] = lambda: "it never held") -> None:

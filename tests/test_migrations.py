@@ -31,7 +31,8 @@ def test_the_migrated_schema_equals_the_declared_one(databases: Databases) -> No
     with declared.read() as one, migrated.read() as other:
         expected = schema(one)
         assert schema(other) == expected
-        assert {table for table, _, _ in expected} == {*metadata.tables, "alembic_version"}
+        made_by_search = {"subscriber_needles"} if databases.kind == "sqlite" else set()
+        assert {table for table, _, _ in expected} == {*metadata.tables, "alembic_version"} | made_by_search
     declared.close()
     migrated.close()
 
@@ -87,7 +88,8 @@ def _plain(definition: str) -> str:
 
 SQLITE = "SELECT tbl_name, name, coalesce(sql, '') FROM sqlite_master"
 POSTGRESQL = """
-    SELECT table_name, column_name, concat_ws(' ', ordinal_position, data_type, is_nullable, column_default)
+    SELECT table_name, column_name, concat_ws(' ', ordinal_position, data_type, is_nullable, column_default,
+           collation_name, generation_expression)
       FROM information_schema.columns WHERE table_schema = 'public'
     UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
     UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint

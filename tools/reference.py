@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import typer.main
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from gna import config
 from gna.cli.main import app as cli
@@ -43,10 +43,19 @@ def commands() -> str:
     assert isinstance(group, TyperGroup)
     lines = ["# Commands", "", NOTE, "Every command takes `--help`. A refusal is one sentence and exit code 1; wrong"]
     lines += ["usage is exit code 2.", "", "| command | what it does |", "|---|---|"]
-    for name, command in group.commands.items():
-        assert isinstance(command, TyperCommand)
-        lines.append(f"| `gna {name}{_options(command)}` | {command.help} |")
+    lines += _commands("gna", group)
     return "\n".join(lines) + "\n"
+
+
+def _commands(prefix: str, group: TyperGroup) -> list[str]:
+    lines = []
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            lines += _commands(f"{prefix} {name}", command)
+        else:
+            assert isinstance(command, TyperCommand)
+            lines.append(f"| `{prefix} {name}{_parameters(command)}` | {command.help} |")
+    return lines
 
 
 def routes() -> str:
@@ -67,8 +76,9 @@ def routes() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _options(command: TyperCommand) -> str:
-    return "".join(f" [{param.opts[0]} …]" for param in command.params if isinstance(param, TyperOption))
+def _parameters(command: TyperCommand) -> str:
+    arguments = "".join(f" {param.name or ''}".upper() for param in command.params if isinstance(param, TyperArgument))
+    return arguments + "".join(f" [{param.opts[0]} …]" for param in command.params if isinstance(param, TyperOption))
 
 
 SETTINGS_INTRO = [

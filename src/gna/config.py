@@ -66,7 +66,7 @@ class Settings(BaseModel):
         "Where the data lives: `sqlite:///FILE` or `postgresql://user:password@host/database`.",
     )
     redis_url: RedisAddress | None = server(
-        None, "Redis or Valkey, for limits and jobs shared by several processes: `redis://host:6379/0`.", later=True
+        None, "Redis or Valkey, for limits shared by several processes: `redis://host:6379/0`."
     )
     platform_base_url: WebAddress | None = server(
         None, "The public address of this server, used in every link; derived from host and port if not set."
@@ -85,14 +85,15 @@ class Settings(BaseModel):
     log_format: Annotated[Literal["console", "json"], BeforeValidator(lower)] = server(
         "console", "`console` for people, `json` for log collectors."
     )
-    cors_origins: Origins = server(
-        (), "Sites that may call the sign-up API from a browser: a comma list, or `*`.", later=True
+    gna_language: Annotated[Literal["en", "ro"], BeforeValidator(lower)] | None = server(
+        None, "The language of pages and mails to readers, `en` or `ro`; each visitor's own if not set."
     )
+    cors_origins: Origins = server((), "Sites that may call the sign-up API from a browser: a comma list, or `*`.")
     trusted_proxies: Networks = server(
-        (), "Proxies whose word about the visitor's IP is believed: addresses or networks.", later=True
+        (), "Proxies whose word about the visitor's IP is believed: addresses or networks."
     )
     links_need_click: Flag = server(
-        False, "Turn every link that acts into a page with one button, against mail scanners.", later=True
+        False, "Turn every link that acts into a page with one button, against mail scanners."
     )
 
     email_provider: Annotated[
@@ -151,7 +152,7 @@ class Settings(BaseModel):
     )
 
     secret_key: LongSecret | None = admin(
-        None, "The key of the hashes that keep deleted people deleted; at least 32 characters.", later=True
+        None, "The key of the hashes that keep deleted people deleted; at least 32 characters."
     )
     disable_auth: Flag = admin(False, "Open `/admin` without sign-in; on loopback, or in development, only.")
     cf_access_team_name: Word | None = admin(None, "Cloudflare Access: the team's name.", later=True)
@@ -162,7 +163,7 @@ class Settings(BaseModel):
     admin_password: SecretStr | None = admin(
         None, "The password of `POST /api/v1/articles/send` (`X-Admin-Password`).", later=True
     )
-    unsub_secret: SecretStr | None = admin(None, "The key that signs unsubscribe links of lists.", later=True)
+    unsub_secret: SecretStr | None = admin(None, "The key that signs unsubscribe links of lists.")
 
     feed_url: FeedAddress | None = feeds(None, "The feed whose new posts become campaigns.", later=True)
     feed_check_interval: Period = feeds("1h", "How often feeds are looked at.", later=True)

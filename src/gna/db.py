@@ -9,10 +9,12 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -37,10 +39,12 @@ metadata = sa.MetaData(
     }
 )
 
-type_json = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+type_json = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 
 BUSY_MS = 10_000
 READERS = 4
+# So many changes at most share one commit.
+TOGETHER = 64
 # What SQLite says of a file or a disk, as against a statement; its words then name neither rows nor values.
 BROKEN = {
     sqlite3.SQLITE_BUSY,
@@ -62,6 +66,8 @@ POSTGRES = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
     "application_name": "gna",
+    # A statement prepared by the server gets one plan for all values, and poolers in front of it lose it.
+    "prepare_threshold": None,
 }
 
 
@@ -99,6 +105,7 @@ class Database:
         # On SQLite one thread writes, so that waiting for the writer never uses up the readers' threads.
         self._writing = ThreadPoolExecutor(writers, thread_name_prefix="db-write")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="db-read")
+        self._group = _Group(self.write, self._writing) if writers == 1 else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -117,6 +124,8 @@ class Database:
 
     async def run(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a whole writing transaction in a thread: one hop, however many statements."""
+        if self._group:
+            return await self._group.run(lambda tx: action(tx, *args, **kwargs))
         return await _hop(self._writing, self.write, lambda tx: action(tx, *args, **kwargs))
 
     async def look(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -135,6 +144,63 @@ class Database:
         self._reading.shutdown()
         self._writer.dispose()
         self._reader.dispose()
+
+
+class _Group:
+    """On SQLite, changes that wait for the one writer are committed together: one flush to the disk for all.
+
+    Each is kept apart by a savepoint, so that one that fails is undone alone; none is answered before the commit.
+    """
+
+    def __init__(self, begin: Callable[[], AbstractContextManager[Connection]], writing: ThreadPoolExecutor) -> None:
+        self._begin = begin
+        self._writing = writing
+        self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
+
+    async def run(self, action: Callable[[Connection], T]) -> T:
+        """Wait until the action was committed with whatever else was waiting."""
+        done: Future[T] = Future()
+        self._waiting.append((action, done))
+        self._writing.submit(self._write)
+        return await asyncio.wrap_future(done)
+
+    def _write(self) -> None:
+        """Take all that waits; what another round took already is not here any more."""
+        size = min(len(self._waiting), TOGETHER)
+        round_ = [
+            pair for pair in (self._waiting.popleft() for _ in range(size)) if pair[1].set_running_or_notify_cancel()
+        ]
+        if not round_:
+            return
+        try:
+            with self._begin() as tx:
+                outcomes = [(done, *_apart(tx, action, alone=len(round_) == 1)) for action, done in round_]
+        except BaseException as error:
+            for _, done in round_:
+                done.set_exception(error)
+            return
+        for done, result, failure in outcomes:
+            if failure:
+                done.set_exception(failure)
+            else:
+                done.set_result(result)
+
+
+def _apart(tx: Connection, action: Callable[[Connection], T], *, alone: bool) -> tuple[T | None, Exception | None]:
+    """The action's result or its failure, which has then left no trace."""
+    if alone:
+        return action(tx), None
+    # Straight to the driver: SQLAlchemy's own savepoints would cost as much as the action.
+    execute = tx.connection.driver_connection.execute  # type: ignore[union-attr]
+    execute("SAVEPOINT apart")
+    try:
+        result = action(tx)
+    except Exception as error:
+        execute("ROLLBACK TO apart")
+        return None, error
+    finally:
+        execute("RELEASE apart")
+    return result, None
 
 
 def _parse(url: str) -> URL:
@@ -197,6 +263,19 @@ def insert(tx: Connection, table: sa.Table) -> Any:
     return (postgresql if tx.dialect.name == "postgresql" else sqlite).insert(table)
 
 
+def prepared(build: Callable[[Callable[[sa.Table], Any]], sa.Executable]) -> Callable[[Connection], Any]:
+    """A statement that is built once for each kind of database, for paths where building would cost most of the time.
+
+    `build` is given the INSERT of that kind; values come as parameters when the statement is executed.
+    """
+
+    @cache
+    def of(dialect: str) -> sa.Executable:
+        return build((postgresql if dialect == "postgresql" else sqlite).insert)
+
+    return lambda tx: of(tx.dialect.name)
+
+
 def _postgresql(url: URL) -> Engine:
     return sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
@@ -245,6 +324,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
         connection.execute("PRAGMA secure_delete=ON")
         if begin == "BEGIN":
             connection.execute("PRAGMA query_only=ON")
+            # Readers see the file as memory: a search that reads a million rows copies none of them.
+            connection.execute("PRAGMA mmap_size=2000000000")
 
     @sa.event.listens_for(engine, "begin")
     def start(connection: Connection) -> None:

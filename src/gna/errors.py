@@ -12,6 +12,10 @@ class Refused(GnaError):
     """The person who asked must change the request."""
 
 
+class NotLetIn(Refused):
+    """The token does not open this door, or not any more."""
+
+
 class NotFound(Refused):
     """There is no such thing."""
 

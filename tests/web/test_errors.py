@@ -227,8 +227,8 @@ fuzz = hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fi
 
 @fuzz
 @given(body=st.fixed_dictionaries({}, optional={"email": json_values | st.emails(), "nickname": json_values}))
-def test_no_json_breaks_the_sign_up(client: TestClient, body: dict[str, object]) -> None:
-    answer = client.post(SUBSCRIBE, json=body)
+def test_no_json_breaks_the_sign_up(crowd: TestClient, body: dict[str, object]) -> None:
+    answer = crowd.post(SUBSCRIBE, json=body)
     assert answer.status_code in (201, 400)
     assert answer.json() == {"status": "confirmation_sent"} or set(answer.json()) == {"error"}
 
@@ -238,8 +238,8 @@ def test_no_json_breaks_the_sign_up(client: TestClient, body: dict[str, object])
     body=st.binary(max_size=200),
     kind=st.sampled_from(["application/json", "application/x-www-form-urlencoded"]),
 )
-def test_no_bytes_break_the_sign_up(client: TestClient, body: bytes, kind: str) -> None:
-    answer = client.post(SUBSCRIBE, content=body, headers={"Content-Type": kind})
+def test_no_bytes_break_the_sign_up(crowd: TestClient, body: bytes, kind: str) -> None:
+    answer = crowd.post(SUBSCRIBE, content=body, headers={"Content-Type": kind})
     assert answer.status_code in (201, 400)
 
 

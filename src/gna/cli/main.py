@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gna import __version__
-from gna.cli import check, migrate, serve, worker
+from gna.cli import check, migrate, serve, subscribers, worker
 from gna.errors import GnaError
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
 )
 for command in (serve.serve, worker.worker, migrate.migrate, check.check):
     app.command()(command)
+app.add_typer(subscribers.app, name="subscribers")
 
 
 @app.callback(invoke_without_command=True)

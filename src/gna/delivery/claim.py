@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,13 +13,11 @@ from gna import metrics
 from gna.delivery.retry import GiveUp, after_failure
 from gna.jobs import workers
 from gna.mail.content import Content
-from gna.outbox import WAITING, Kind, Status, contents, messages
+from gna.outbox import LINKS, WAITING, Status, contents, messages
 from gna.providers.protocol import Accepted, Outcome
 
 BATCH = 200
 STUCK_AFTER = timedelta(minutes=15)
-# Links with a token in them: nothing of it is kept once the message has left, or never will.
-FORGOTTEN = (Kind.CONFIRMATION,)
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,23 @@ def claim(tx: Connection, *, worker: str, now: datetime, limit: int = BATCH) -> 
 
 
 def settle(tx: Connection, results: Sequence[tuple[Claimed, Outcome]], *, worker: str, now: datetime) -> None:
-    """Write down what the provider said of each message that is still ours."""
-    m = messages.c
+    """Write down what the provider said of each message that is still ours; those that went well together."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for message, outcome in results:
         values = _accepted(message, outcome, now) if isinstance(outcome, Accepted) else _failed(message, outcome, now)
-        settled = tx.execute(
-            sa.update(messages)
-            .where(m.id == message.id, m.status == Status.SENDING, m.claimed_by == worker)
-            .values(claimed_by=None, **values)
-        )
-        if settled.rowcount:
-            metrics.messages.labels(message.kind, values["status"]).inc()
+        groups.setdefault((message.kind, values["status"], *values), []).append({"message": message.id, **values})
+    for (kind, status, *columns), rows in groups.items():
+        settled = tx.execute(_settle(tuple(columns)), [{**row, "worker": worker} for row in rows])
+        metrics.messages.labels(kind, status).inc(settled.rowcount)
+
+
+@cache
+def _settle(columns: tuple[str, ...]) -> sa.Update:
+    m = messages.c
+    ours = (m.id == sa.bindparam("message"), m.status == Status.SENDING, m.claimed_by == sa.bindparam("worker"))
+    spent = {"attempt_count": m.attempt_count - sa.bindparam("unspent")} if "unspent" in columns else {}
+    said: dict[str, Any] = {column: sa.bindparam(column) for column in columns if column != "unspent"}
+    return sa.update(messages).where(*ours).values({"claimed_by": None, **said, **spent})
 
 
 def give_back(tx: Connection, *, worker: str, now: datetime) -> None:
@@ -118,7 +123,7 @@ def _accepted(message: Claimed, outcome: Accepted, now: datetime) -> dict[str, A
 
 
 def _forgotten(message: Claimed) -> dict[str, Any]:
-    return {"to_email": None, "content_hash": None, "slots": sa.null()} if message.kind in FORGOTTEN else {}
+    return {"to_email": None, "content_hash": None, "slots": None} if message.kind in LINKS else {}
 
 
 def _failed(message: Claimed, outcome: Any, now: datetime) -> dict[str, Any]:
@@ -127,5 +132,5 @@ def _failed(message: Claimed, outcome: Any, now: datetime) -> dict[str, Any]:
         return {"status": Status.FAILED_PERMANENT, "last_error": decision.reason} | _forgotten(message)
     values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": decision.reason}
     if not decision.spent:
-        values["attempt_count"] = messages.c.attempt_count - 1
+        values["unspent"] = 1
     return values

@@ -1,5 +1,6 @@
 """Email addresses: what we accept, and how one is written on the wire."""
 
+import re
 from email.errors import MessageDefect
 from email.headerregistry import Address
 
@@ -12,8 +13,12 @@ from gna.errors import Refused
 # We judge the syntax alone; whether a domain is reserved (.test, .local) is not our business.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
-
 LONGEST = 254
+# What almost everybody types. The validator agrees with each of these (a test compares), fifty times slower.
+PLAIN = re.compile(
+    r"(?=.{6,254}\Z)(?=[^@]{1,64}@)(?!.*--)[A-Za-z0-9_+]+(?:[.-][A-Za-z0-9_+]+)*"
+    r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}"
+)
 
 
 def parse(text: object) -> str:
@@ -21,6 +26,8 @@ def parse(text: object) -> str:
     if not isinstance(text, str) or not text.strip():
         raise Refused("Email is required")
     typed = text.strip()
+    if PLAIN.fullmatch(typed):
+        return typed
     # Before anything else: validating costs the square of the length, and a body may hold a megabyte.
     if len(typed) > LONGEST:
         raise Refused("Email is not a valid address")

@@ -35,9 +35,12 @@ class Content:
 
 
 @lru_cache
-def letter(name: str) -> Content:
-    """A mail that Gna itself writes, from its folder in `letters/`."""
-    folder = resources.files("gna.mail") / "letters" / name
+def letter(name: str, language: str = "en") -> Content:
+    """A mail that Gna itself writes, from its folder in `letters/`; in English where a language has none."""
+    letters = resources.files("gna.mail") / "letters"
+    folder = letters / language / name
+    if not folder.is_dir():
+        folder = letters / "en" / name
     subject, text, body = (folder.joinpath(f).read_text("utf-8") for f in ("subject.txt", "body.txt", "body.html"))
     return Content(subject=subject.strip(), html=body, text=text)
 

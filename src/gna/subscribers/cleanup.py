@@ -5,6 +5,10 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from gna import outbox
+from gna.outbox import Kind
+from gna.subscribers.profile import ENTER_WITHIN
+from gna.subscribers.signup import CONFIRM_WITHIN
 from gna.subscribers.table import subscribers
 
 
@@ -15,6 +19,10 @@ def clean_up(tx: Connection, *, now: datetime) -> int:
     _clear(tx, s.confirmation_expires_at < now, "confirmation_token", "confirmation_expires_at", "pending_email")
     _clear(tx, s.magic_link_expires_at < now, "magic_link_token", "magic_link_expires_at")
     _clear(tx, s.used_token_expires_at < now, "used_token", "used_token_expires_at")
+    # A link that could not be mailed in its time is dead, and the address it was for may be a stranger's.
+    outbox.forget(tx, Kind.MAGIC_LINK, before=now - ENTER_WITHIN)
+    outbox.forget(tx, Kind.EMAIL_CHANGE, before=now - CONFIRM_WITHIN)
+    outbox.forget(tx, Kind.CONFIRMATION, before=now - CONFIRM_WITHIN)
     return gone
 
 

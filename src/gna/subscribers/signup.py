@@ -1,14 +1,17 @@
 """Signing up, with double opt-in: nobody is a subscriber until they clicked the link in their own mailbox."""
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from email.utils import parseaddr
+from typing import Any
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import db, ids, outbox, tokens
+from gna.config import Settings
 from gna.errors import Refused
 from gna.mail import address
 from gna.mail.content import letter
@@ -24,6 +27,17 @@ class Site:
 
     name: str
     base_url: str
+    language: str = "en"
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Site":
+        """The publication that this server speaks for: the name in front of the sender's address."""
+        name = parseaddr(settings.email_from_address)[0] or urlsplit(settings.base_url).hostname or "Gna"
+        return cls(name=name, base_url=settings.base_url, language=settings.gna_language or "en")
+
+    def speaking(self, language: str) -> "Site":
+        """The same publication, in the reader's language."""
+        return replace(self, language=language)
 
 
 @dataclass(frozen=True)
@@ -39,80 +53,71 @@ class SignUp:
         return cls(email=address.parse(email), nickname=parse_nickname(nickname))
 
 
-class Confirmed(Enum):
-    """What a click on a confirmation link did."""
-
-    NOW = auto()
-    BEFORE = auto()
-    NOT = auto()
-
-
 def parse_nickname(typed: object) -> str | None:
     """The nickname without outer white space; nothing at all means none."""
     if typed is None or typed == "":
         return None
-    nickname = typed.strip() if isinstance(typed, str) else ""
-    if not 1 <= len(nickname) <= NICKNAME_MAX:
+    return check_nickname(typed.strip() if isinstance(typed, str) else typed)
+
+
+def check_nickname(typed: object) -> str:
+    """The nickname, if it is one."""
+    if not isinstance(typed, str) or not typed.strip() or len(typed) > NICKNAME_MAX:
         raise Refused("Nickname must be 1–50 characters")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in nickname):
+    if typed != typed.strip():
+        raise Refused("Nickname must not start or end with a space")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in typed):
         raise Refused("Nickname contains characters that cannot be shown")
-    return nickname
+    return typed
+
+
+@db.prepared
+def _remember(insert: Any) -> Any:
+    """Insert a pending person; one who is pending already gets the new token, and a confirmed one is left alone."""
+    added, s = insert(subscribers), subscribers.c
+    return added.on_conflict_do_update(
+        index_elements=[sa.func.lower(s.email)],
+        set_={
+            "confirmation_token": added.excluded.confirmation_token,
+            "confirmation_expires_at": added.excluded.confirmation_expires_at,
+            "nickname": sa.func.coalesce(added.excluded.nickname, s.nickname),
+        },
+        where=s.activated_at.is_(None),
+    ).returning(s.id)
 
 
 def subscribe(tx: Connection, wish: SignUp, *, site: Site, now: datetime) -> None:
     """Remember a pending subscriber and post the mail that asks for confirmation, both or neither.
 
-    A pending person gets a new link and the old one dies; for a confirmed one nothing happens.
+    A pending person gets a new link and the old one dies. For a confirmed one nothing happens, in the same time.
     """
     token = tokens.new()
-    fresh = {"confirmation_token": tokens.digest(token), "confirmation_expires_at": now + CONFIRM_WITHIN}
-    added = db.insert(tx, subscribers).values(
-        id=ids.new(),
-        email=wish.email,
-        nickname=wish.nickname,
-        unsubscribe_token=tokens.new(),
-        created_at=now,
-        **fresh,
-    )
     subscriber_id = tx.scalar(
-        added.on_conflict_do_update(
-            index_elements=[sa.func.lower(subscribers.c.email)],
-            set_={**fresh, "nickname": sa.func.coalesce(added.excluded.nickname, subscribers.c.nickname)},
-            where=subscribers.c.activated_at.is_(None),
-        ).returning(subscribers.c.id)
+        _remember(tx),
+        {
+            "id": ids.new(),
+            "email": wish.email,
+            "nickname": wish.nickname,
+            "unsubscribe_token": tokens.new(),
+            "created_at": now,
+            "confirmation_token": tokens.digest(token),
+            "confirmation_expires_at": now + CONFIRM_WITHIN,
+        },
     )
+    question = _ask(wish, token, subscriber_id, site)
     if subscriber_id is None:
-        return
-    outbox.withdraw(tx, kind=outbox.Kind.CONFIRMATION, subscriber_id=subscriber_id)
-    outbox.post(tx, _ask(wish, token, subscriber_id, site), now=now)
+        outbox.pretend(tx, question, now=now)
+    else:
+        outbox.withdraw(tx, kind=outbox.Kind.CONFIRMATION, subscriber_id=subscriber_id)
+        outbox.post(tx, question, now=now)
 
 
-def confirm(tx: Connection, token: str, *, now: datetime) -> Confirmed:
-    """Activate whoever holds this token."""
-    s, digest = subscribers.c, tokens.digest(token)
-    activated = tx.execute(
-        sa.update(subscribers)
-        .where(s.confirmation_token == digest, s.activated_at.is_(None), s.confirmation_expires_at > now)
-        .values(
-            activated_at=now,
-            used_token=s.confirmation_token,
-            used_token_expires_at=s.confirmation_expires_at,
-            confirmation_token=None,
-            confirmation_expires_at=None,
-        )
-    )
-    if activated.rowcount:
-        return Confirmed.NOW
-    used = sa.select(s.id).where(s.used_token == digest, s.used_token_expires_at > now)
-    return Confirmed.BEFORE if tx.scalar(used) else Confirmed.NOT
-
-
-def _ask(wish: SignUp, token: str, subscriber_id: str, site: Site) -> outbox.Letter:
+def _ask(wish: SignUp, token: str, subscriber_id: str | None, site: Site) -> outbox.Letter:
     return outbox.Letter(
         kind=outbox.Kind.CONFIRMATION,
-        key=f"confirmation:{subscriber_id}:{tokens.digest(token)[:16]}",
+        key=f"confirmation:{tokens.digest(token)}",
         to=wish.email,
-        content=letter("confirm"),
+        content=letter("confirm", site.language),
         slots={"site": site.name, "confirm_url": f"{site.base_url}/confirm?token={token}"},
         subscriber_id=subscriber_id,
     )

@@ -1,8 +1,13 @@
-"""The subscribers: one row a person, with the tokens of the links that were mailed to them."""
+"""The tables of people: subscribers, the lists they are on, and who must not be imported."""
 
 import sqlalchemy as sa
 
-from gna.db import Instant, metadata
+from gna.db import Instant, metadata, type_json
+
+# The list of everybody who was never put on another one.
+GENERAL = "general"
+
+# One row a person, with the tokens of the links that were mailed to them.
 
 subscribers = sa.Table(
     "subscribers",
@@ -21,6 +26,9 @@ subscribers = sa.Table(
     # The token of the last confirmation, so that a second click gets a friendly page and changes nothing.
     sa.Column("used_token", sa.Text),
     sa.Column("used_token_expires_at", Instant),
+    # Where the person lives, as Open Civic Data ids, and whatever else the publisher knows of them.
+    sa.Column("ocd_ids", type_json, nullable=False, server_default="[]"),
+    sa.Column("attributes", type_json, nullable=False, server_default="{}"),
 )
 _c = subscribers.c
 # Addresses are kept as typed and compared without case.
@@ -29,3 +37,34 @@ sa.Index("idx_subscribers_unsubscribe_token", _c.unsubscribe_token, unique=True)
 sa.Index("idx_subscribers_confirmation_token", _c.confirmation_token)
 sa.Index("idx_subscribers_magic_link_token", _c.magic_link_token)
 sa.Index("idx_subscribers_used_token", _c.used_token)
+# On PostgreSQL `search.py` makes it, with the needle beside it.
+sa.Index("idx_subscribers_newest", _c.created_at, _c.id).ddl_if(dialect="sqlite")
+
+# Lists that somebody was put on or has left. A person without any row is on `general`, so most people need none.
+memberships = sa.Table(
+    "memberships",
+    metadata,
+    sa.Column("subscriber_id", sa.Text, sa.ForeignKey("subscribers.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("list_key", sa.Text, primary_key=True),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("unsubscribed_at", Instant),
+)
+sa.Index("idx_memberships_list_key", memberships.c.list_key, memberships.c.unsubscribed_at)
+
+# Who must not be brought back by an import: a keyed hash of the address, never the address.
+suppressions = sa.Table(
+    "suppressions",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+)
+
+# The key of those hashes while SECRET_KEY is not set; made at random when it is first needed.
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+)

@@ -9,15 +9,25 @@ from starlette.staticfiles import StaticFiles
 from gna import __version__
 from gna.jobs.engine import Engine
 from gna.web import errors, health, openapi
-from gna.web.api import subscribe
+from gna.web.api import profile, subscribe, subscribers, unsubscribe
 from gna.web.auth import AdminGate
+from gna.web.cors import Cors
 from gna.web.edge import Edge
 from gna.web.ground import Ground
 from gna.web.pages import docs, mailbox, public
 from gna.web.pages.render import WEB
 
 ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
-ROUTERS = (subscribe.router, public.router, health.router, mailbox.router, docs.router)
+ROUTERS = (
+    subscribe.router,
+    unsubscribe.router,
+    profile.router,
+    public.router,
+    subscribers.router,
+    health.router,
+    mailbox.router,
+    docs.router,
+)
 
 
 def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
@@ -48,5 +58,6 @@ def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_middleware(AdminGate, settings=ground.settings)
+    app.add_middleware(Cors, origins=ground.settings.cors_origins)
     app.add_middleware(Edge, https=ground.settings.base_url.startswith("https:"))
     return app

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from starlette.datastructures import Address
@@ -40,6 +41,8 @@ class AdminGate:
             return await answer(request, Misconfigured(CLOSED))
         if self._settings.on_loopback and not is_local(request):
             return reply(403, "Without sign-in, /admin answers only to a browser on this machine")
+        if request.method not in ("GET", "HEAD", "OPTIONS") and is_cross_site(request):
+            return reply(403, "Another site must not change anything here")
         return None
 
 
@@ -52,6 +55,15 @@ def is_local(request: Request) -> bool:
         return False
     hosts = request.headers.getlist("host")
     return _is_loopback(request.client) and len(hosts) == 1 and LOOPBACK.fullmatch(hosts[0]) is not None
+
+
+def is_cross_site(request: Request) -> bool:
+    """Whether a page of another site made the browser send this; programs send neither header."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
 
 
 def _is_admin(path: str) -> bool:

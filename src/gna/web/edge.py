@@ -19,9 +19,11 @@ from gna.web.errors import answer, reply
 logger = log.get(__name__)
 
 MAX_BODY = 1024 * 1024
+# The one address that takes files, behind the gate of the admins.
+UPLOAD, MAX_UPLOAD = "/admin/api/subscribers/import", 256 * 1024 * 1024
 BODY_WITHIN = 30
 TOO_SLOW = f"The body did not come within {BODY_WITHIN} seconds"
-TOO_LARGE = f"The body is larger than {MAX_BODY // 1024} kB"
+HEAD = "gna.head"
 # What nginx writes for a visitor who left before the answer.
 GONE = 499
 QUIET = ("/health", "/healthz", "/metrics", "/static")
@@ -54,6 +56,10 @@ class Edge:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         began, request_id = time.perf_counter(), _request_id(scope)
+        # A HEAD is answered as a GET without its body; links that act look whether it was one.
+        head = scope["method"] == "HEAD"
+        if head:
+            scope = {**scope, "method": "GET", HEAD: True}
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         answered = _Answered()
@@ -62,13 +68,16 @@ class Edge:
             if message["type"] == "http.response.start":
                 answered.status = message["status"]
                 self._dress(message, request_id, "no-cache" if _is_static(scope) else "no-store")
+            elif head:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
-            if _announced_length(scope) > MAX_BODY:
-                await reply(413, TOO_LARGE, {"Connection": "close"})(scope, receive, send_dressed)
+            most = MAX_UPLOAD if scope["path"] == UPLOAD else MAX_BODY
+            if _announced_length(scope) > most:
+                await reply(413, _too_large(most), {"Connection": "close"})(scope, receive, send_dressed)
             else:
-                await self._app(scope, _limited(receive), send_dressed)
+                await self._app(scope, _limited(receive, most), send_dressed)
         except ClientDisconnect:
             pass  # nobody is left to answer
         except Exception as error:
@@ -84,6 +93,11 @@ class Edge:
         headers.setdefault("Cache-Control", cache)
         for name, value in self._headers.items():
             headers.setdefault(name, value)
+
+
+def is_head(scope: Scope) -> bool:
+    """Whether the visitor sent HEAD, and only looks."""
+    return bool(scope.get(HEAD))
 
 
 class _Answered:
@@ -107,20 +121,25 @@ def _announced_length(scope: Scope) -> int:
     return int(length[:20]) if length.isdigit() else 0
 
 
-def _limited(receive: Receive) -> Receive:
+def _too_large(most: int) -> str:
+    return f"The body is larger than {most // 1024} kB"
+
+
+def _limited(receive: Receive, most: int = MAX_BODY) -> Receive:
     """A body is counted as it comes, and must come; after its end there is only the visitor's leaving to wait for."""
     received, complete = 0, False
 
     async def counted() -> Message:
         nonlocal received, complete
         try:
-            message = await (receive() if complete else asyncio.wait_for(receive(), BODY_WITHIN))
+            async with asyncio.timeout(None if complete else BODY_WITHIN):
+                message = await receive()
         except TimeoutError:
             raise HTTPException(408, TOO_SLOW) from None
         received += len(message.get("body", b""))
         complete = not message.get("more_body", False)
-        if received > MAX_BODY:
-            raise HTTPException(413, TOO_LARGE)
+        if received > most:
+            raise HTTPException(413, _too_large(most))
         return message
 
     return counted
@@ -129,7 +148,8 @@ def _limited(receive: Receive) -> Receive:
 def _record(scope: Scope, status: int, seconds: float) -> None:
     """The route's pattern stands for the address, which may hold a token or a name."""
     route = getattr(scope.get("route"), "path", None) or ("/static" if _is_static(scope) else "unknown")
-    method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS") else "other"
+    asked = "HEAD" if is_head(scope) else scope["method"]
+    method = asked if asked in ("GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS") else "other"
     metrics.requests.labels(method, route, status).observe(seconds)
     write = logger.debug if route in QUIET and status < 400 else logger.info
     write("request", method=method, route=route, status=status, ms=round(seconds * 1000, 1))

@@ -1,5 +1,6 @@
 """Every error that leaves is `{"error": "<reason>"}`."""
 
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -15,16 +16,18 @@ from gna.errors import (
     Misconfigured,
     NotAllowedNow,
     NotFound,
+    NotLetIn,
     Refused,
     UnsupportedType,
 )
-from gna.web.pages.render import is_page, page
+from gna.web.pages.render import is_page, page, wants_html
 
 logger = log.get(__name__)
 
 LATER = {"Retry-After": "5"}
 # The most particular first: the first class that fits decides.
 STATUS: tuple[tuple[type[GnaError], int], ...] = (
+    (NotLetIn, 401),
     (NotFound, 404),
     (NotAllowedNow, 409),
     (UnsupportedType, 415),
@@ -43,7 +46,7 @@ def install(app: FastAPI) -> None:
 async def answer(request: Request, error: Exception) -> Response:
     """The one handler."""
     if isinstance(error, HTTPException):
-        return reply(error.status_code, _http_reason(error), error.headers)
+        return _of_http(request, error)
     if isinstance(error, RequestValidationError):
         return reply(400, _validation_reason(error))
     if isinstance(error, GnaError):
@@ -55,6 +58,15 @@ async def answer(request: Request, error: Exception) -> Response:
 def reply(status: int, reason: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """An error in the shape that every client can rely on."""
     return JSONResponse({"error": reason}, status, dict(headers or {}))
+
+
+def _of_http(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 429 and is_page(request):
+        wait = int((error.headers or {})["Retry-After"])
+        return page(request, "too_many.html", status=429, headers=error.headers, minutes=math.ceil(wait / 60))
+    if error.status_code == 404 and wants_html(request) and not request.url.path.startswith(("/api/", "/admin/api/")):
+        return page(request, "not_found.html", status=404)
+    return reply(error.status_code, _http_reason(error), error.headers)
 
 
 def _of_ours(request: Request, error: GnaError) -> Response:

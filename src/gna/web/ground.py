@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from email.utils import parseaddr
 from functools import cached_property
 from typing import Concatenate, ParamSpec, TypeVar
-from urllib.parse import urlsplit
 
 from fastapi import Request
 from sqlalchemy.engine import Connection
@@ -14,6 +12,7 @@ from sqlalchemy.engine import Connection
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import DatabaseAway
+from gna.limits import Limits
 from gna.subscribers.signup import Site
 
 P = ParamSpec("P")
@@ -37,9 +36,20 @@ class Ground:
 
     @cached_property
     def site(self) -> Site:
-        """The publication that this server speaks for: the name in front of the sender's address."""
-        name = parseaddr(self.settings.email_from_address)[0]
-        return Site(name=name or urlsplit(self.settings.base_url).hostname or "Gna", base_url=self.settings.base_url)
+        """The publication that this server speaks for."""
+        return Site.of(self.settings)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Who asked how often; shared by all processes that know the same Redis."""
+        redis = self.settings.redis_url
+        return Limits(redis.get_secret_value() if redis else None, key=self.secret or "")
+
+    @property
+    def secret(self) -> str | None:
+        """The key of the hashes that keep deleted people deleted."""
+        key = self.settings.secret_key
+        return key.get_secret_value() if key else None
 
     async def run(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change something for a visitor."""

@@ -10,14 +10,12 @@ from gna.web.ground import ground
 router = APIRouter(tags=["health"])
 
 
-@router.head("/health", include_in_schema=False)
 @router.get("/health", summary="Is the process alive?")
 async def health() -> JSONResponse:
     """Answers as long as the process can answer anything."""
     return JSONResponse({"status": "ok"})
 
 
-@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Does the database answer?", responses={503: {"description": "It does not"}})
 async def healthz(request: Request) -> JSONResponse:
     """200 when the database answers, 503 when it does not."""

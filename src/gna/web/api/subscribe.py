@@ -10,9 +10,13 @@ from pydantic import BaseModel, Field
 from gna.db import timed
 from gna.errors import Refused
 from gna.subscribers.signup import SignUp, subscribe
-from gna.web.body import FORMS, fields
+from gna.web.api.shapes import Status, body, errors
+from gna.web.body import fields
 from gna.web.ground import ground
+from gna.web.language import language_of
+from gna.web.limit import SIGN_UPS, spend
 from gna.web.pages.render import is_page, page
+from gna.web.visitor import visitor
 
 router = APIRouter(tags=["subscribers"])
 
@@ -24,33 +28,13 @@ class SubscribeBody(BaseModel):
     nickname: str | None = Field(None, description="1–50 characters", examples=["Ana"])
 
 
-class Status(BaseModel):
-    """What happened."""
-
-    status: str = Field(examples=["confirmation_sent"])
-
-
-class Error(BaseModel):
-    """What went wrong, and what to do."""
-
-    error: str = Field(examples=["Email is not a valid address"])
-
-
-BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {kind: {"schema": SubscribeBody.model_json_schema()} for kind in ("application/json", *FORMS)},
-    }
-}
-
-
 @router.post(
     "/api/subscribe",
     status_code=201,
     summary="Subscribe a visitor",
     response_model=Status,
-    responses={400: {"model": Error}, 413: {"model": Error}, 415: {"model": Error}, 503: {"model": Error}},
-    openapi_extra=BODY,
+    responses=errors(400, 413, 415, 429, 503),
+    openapi_extra=body(SubscribeBody),
 )
 async def post_subscribe(request: Request) -> Response:
     """Remember the visitor as pending and mail them a link. The answer never tells who is known."""
@@ -64,8 +48,9 @@ async def post_subscribe(request: Request) -> Response:
         if not as_page:
             raise
         return page(request, "subscribe.html", status=400, problem=str(refusal), typed=sent)
-    await here.run(timed(subscribe), wish, site=here.site)
+    headers = await spend(request, SIGN_UPS, visitor(request))
+    await here.run(timed(subscribe), wish, site=here.site.speaking(language_of(request)))
     here.ring("send")
     if as_page:
-        return page(request, "check_inbox.html", status=201)
-    return JSONResponse({"status": "confirmation_sent"}, 201)
+        return page(request, "check_inbox.html", status=201, headers=headers)
+    return JSONResponse({"status": "confirmation_sent"}, 201, dict(headers))

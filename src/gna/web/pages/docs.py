@@ -34,7 +34,7 @@ def _route(schema: dict[str, Any], base_url: str, path: str, method: str, operat
         "path": path,
         "summary": operation.get("summary", ""),
         "description": operation.get("description", ""),
-        "parameters": operation.get("parameters", []),
+        "parameters": [{**one, "type": _type(one["schema"])} for one in operation.get("parameters", [])],
         "kinds": list(kinds),
         "fields": fields,
         "answers": operation["responses"],

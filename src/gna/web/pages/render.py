@@ -1,16 +1,19 @@
 """Filling in the page templates."""
 
 from collections.abc import Mapping
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from gna import __version__
 from gna.web.body import FORMS, content_type
 from gna.web.ground import ground
+from gna.web.language import ENGLISH, catalog, language_of, translated
 
 WEB = Path(__file__).parent.parent
 templates = Environment(
@@ -19,18 +22,52 @@ templates = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    extensions=["jinja2.ext.i18n"],
 )
 templates.globals["version"] = __version__
+# Pages for the operator and for programmers are English.
+NOT_FOR_READERS = ("/admin", "/docs")
+
+
+@pass_context
+def _gettext(context: Context, text: str) -> str:
+    return catalog(context["lang"]).gettext(text)
+
+
+@pass_context
+def _ngettext(context: Context, one: str, many: str, number: int) -> str:
+    return catalog(context["lang"]).ngettext(one, many, number)
+
+
+@pass_context
+def _reason(context: Context, text: str) -> str:
+    """The reason of an error as a sentence in the page's language."""
+    return f"{translated(text, context['lang'])}."
+
+
+templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+templates.filters["reason"] = _reason
 
 
 def page(
     request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> HTMLResponse:
-    """A page for a person."""
-    here = ground(request)
-    shared = {"site": here.site, "mailbox": here.settings.mailbox_is_open}
-    html = templates.get_template(template).render(**shared, path=request.url.path, **values)
-    return HTMLResponse(html, status, {"X-Robots-Tag": "noindex", **(headers or {})})
+    """A page for a person, in their language."""
+    settings, path = ground(request).settings, request.url.path
+    for_readers = not path.startswith(NOT_FOR_READERS)
+    lang = language_of(request) if for_readers else ENGLISH
+    shared = {
+        "site": ground(request).site,
+        "mailbox": settings.mailbox_is_open,
+        "path": path,
+        "lang": lang,
+        "contact": parseaddr(settings.email_from_address)[1],
+    }
+    html = templates.get_template(template).render(**shared, **values)
+    ours = {"X-Robots-Tag": "noindex", "Content-Language": lang}
+    if for_readers and not settings.gna_language:
+        ours["Vary"] = "Accept-Language"
+    return HTMLResponse(html, status, {**ours, **(headers or {})})
 
 
 def is_page(request: Request) -> bool:

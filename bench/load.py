@@ -1,0 +1,67 @@
+"""A load generator that costs little: prepared bytes over a few kept connections, one request at a time on each."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a server did with a number of requests."""
+
+    seconds: float
+    latencies: Sequence[float]
+    statuses: frozenset[int]
+
+    @property
+    def per_second(self) -> float:
+        """Requests answered in a second."""
+        return len(self.latencies) / self.seconds
+
+    @property
+    def p99(self) -> float:
+        """The time within which 99 of 100 were answered, in milliseconds."""
+        return sorted(self.latencies)[int(len(self.latencies) * 0.99)] * 1000
+
+
+def press(port: int, requests: Sequence[bytes], *, connections: int) -> Load:
+    """Send the requests over so many connections and wait for every answer."""
+    return asyncio.run(_press(port, requests, connections))
+
+
+def post_json(path: str, body: bytes, **headers: str) -> bytes:
+    """A request as bytes."""
+    more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{more}"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def _press(port: int, requests: Sequence[bytes], connections: int) -> Load:
+    waiting, latencies, statuses = iter(requests), [], set[int]()
+    streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(connections)]
+    began = time.perf_counter()
+    results = await asyncio.gather(*(_keep_asking(reader, writer, waiting) for reader, writer in streams))
+    seconds = time.perf_counter() - began
+    for times, seen in results:
+        latencies += times
+        statuses |= seen
+    for _, writer in streams:
+        writer.close()
+    return Load(seconds, latencies, frozenset(statuses))
+
+
+async def _keep_asking(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, waiting: Iterator[bytes]
+) -> tuple[list[float], set[int]]:
+    times, statuses = [], set()
+    for request in waiting:
+        began = time.perf_counter()
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        lower = head.lower()
+        start = lower.index(b"content-length:") + 15
+        await reader.readexactly(int(lower[start : lower.index(b"\r\n", start)]))
+        times.append(time.perf_counter() - began)
+        statuses.add(int(head[9:12]))
+    return times, statuses

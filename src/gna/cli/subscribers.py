@@ -1,0 +1,120 @@
+"""`gna subscribers`: list, import and export people."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gna import ids, migrations
+from gna.cli import start
+from gna.config import Settings
+from gna.db import Database, timed
+from gna.errors import Refused
+
+app = typer.Typer(help="List, import and export subscribers.", no_args_is_help=True)
+
+Search = Annotated[str, typer.Option("--search", "-q", help="Only those whose address or nickname contains this.")]
+
+
+@app.command("list")
+def list_(
+    search: Search = "",
+    page: Annotated[int, typer.Option(min=1, help="Which page.")] = 1,
+    per_page: Annotated[int, typer.Option(min=1, max=100, help="How many on it.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False,
+) -> None:
+    """Show subscribers, newest first."""
+    from gna.subscribers import directory
+
+    _, db = _open()
+    with db.read() as tx:
+        people, total = directory.find(tx, q=search, page=page, per_page=per_page)
+    db.close()
+    if json:
+        _print_json(
+            {"items": [person.shown() for person in people], "page": page, "per_page": per_page, "total": total}
+        )
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("Email", "Nickname", "Status", "Since", box=None, padding=(0, 2, 0, 0))
+    for person in people:
+        since = person.activated_at or person.created_at
+        table.add_row(escape(person.email), escape(person.nickname or ""), person.status, f"{since:%Y-%m-%d}")
+    console = Console(soft_wrap=True)
+    console.print(table)
+    console.print(f"{len(people)} of {total:,}", style="dim")
+
+
+@app.command()
+def export(search: Search = "") -> None:
+    """Write subscribers as CSV to the standard output."""
+    from gna.subscribers.export import export as pieces
+
+    _, db = _open()
+    for piece in pieces(db, q=search):
+        sys.stdout.buffer.write(piece.encode())
+    sys.stdout.flush()
+    db.close()
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A CSV file, or a ZIP of them, from here or from another product.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would happen.")] = False,
+    errors: Annotated[Path | None, typer.Option(help="Write the rows that brought nobody in to this file.")] = None,
+) -> None:
+    """Import subscribers. People who unsubscribed stay away; the same file twice changes nothing."""
+    from gna.subscribers import imports
+    from gna.subscribers.export import problem_file
+
+    settings, db = _open()
+    row = _import(settings, db, file, dry_run=dry_run)
+    if errors:
+        with db.read() as tx:
+            errors.write_text("".join(problem_file(imports.problems_of(tx, row.id))), "utf-8")
+    db.close()
+    if row.state == imports.State.FAILED:
+        raise Refused(row.error)
+    print(f"{'Would import' if dry_run else 'Imported'} {file.name} ({row.format or 'no rows'}): {row.position:,} rows")
+    for fate, number in imports.totals(row.counts.items()).items():
+        if number:
+            print(f"  {number:>9,} {fate.replace('_', ' ')}")
+
+
+def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from gna.subscribers import imports
+    from gna.subscribers.admission import Publication
+    from gna.subscribers.signup import Site
+
+    secret = settings.secret_key.get_secret_value() if settings.secret_key else None
+    importer = imports.Importer(db, worker=ids.new(), publication=Publication(Site.of(settings), secret))
+    try:
+        with file.open("rb") as opened, db.write() as tx:
+            import_id = timed(imports.accept)(tx, opened, name=file.name, dry_run=dry_run, worker=importer.worker)
+    except OSError as error:
+        raise Refused(f"{file} cannot be read: {error.strerror}.") from None
+    columns = (TextColumn("Importing"), BarColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("import", total=None, rows=0)
+        return importer.finish(
+            import_id, lambda row: progress.update(task, total=row.size, completed=row.read, rows=row.position)
+        )
+
+
+def _open() -> tuple[Settings, Database]:
+    settings, db = start.begin()
+    migrations.migrate(db)
+    return settings, db
+
+
+def _print_json(document: Any) -> None:
+    import json
+
+    print(json.dumps(document, ensure_ascii=False, indent=2))

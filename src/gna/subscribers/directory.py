@@ -1,0 +1,170 @@
+"""The directory of subscribers, for those who run the publication."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import clock
+from gna.db import Database
+from gna.errors import NotFound, Refused
+from gna.subscribers import lists
+from gna.subscribers.lists import Membership
+from gna.subscribers.search import NEWEST, matching, page_of
+from gna.subscribers.signup import check_nickname
+from gna.subscribers.table import subscribers
+
+CHUNK = 2000
+ATTRIBUTES_MAX = 100
+PLACES_MAX = 200
+
+s = subscribers.c
+SHOWN = (s.id, s.email, s.nickname, s.created_at, s.activated_at, s.ocd_ids, s.attributes)
+
+
+@dataclass(frozen=True)
+class Subscriber:
+    """A person as an admin sees them; no token is among it."""
+
+    id: str
+    email: str
+    nickname: str | None
+    created_at: datetime
+    activated_at: datetime | None
+    ocd_ids: list[str] = field(default_factory=list)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    lists: list[Membership] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        """The label that admins see."""
+        return "Pending" if self.activated_at is None else "Activated"
+
+    def shown(self) -> dict[str, Any]:
+        """The person in JSON, for the API and the command line."""
+        left = {one.list_key: one.unsubscribed_at and clock.iso(one.unsubscribed_at) for one in self.lists}
+        return {
+            "id": self.id,
+            "email": self.email,
+            "nickname": self.nickname,
+            "status": self.status,
+            "created_at": clock.iso(self.created_at),
+            "activated_at": self.activated_at and clock.iso(self.activated_at),
+            "ocd_ids": self.ocd_ids,
+            "attributes": self.attributes,
+            "lists": [{"list_key": key, "unsubscribed_at": moment} for key, moment in left.items()],
+        }
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an admin changes of a person, already checked; what is not in `columns` stays."""
+
+    columns: Mapping[str, Any]
+    lists: list[str] | None = None
+
+    @classmethod
+    def parse(cls, sent: Mapping[str, Any]) -> "Change":
+        """Check what an admin sent."""
+        unknown = set(sent) - {"nickname", "ocd_ids", "attributes", "lists"}
+        if unknown:
+            raise Refused("Only nickname, ocd_ids, attributes and lists can be changed")
+        columns: dict[str, Any] = {}
+        if "nickname" in sent:
+            columns["nickname"] = None if sent["nickname"] is None else check_nickname(sent["nickname"])
+        if "ocd_ids" in sent:
+            columns["ocd_ids"] = _texts(sent["ocd_ids"], "ocd_ids")
+        if "attributes" in sent:
+            columns["attributes"] = _attributes(sent["attributes"])
+        wanted = None if "lists" not in sent else [lists.parse_list_key(key) for key in _texts(sent["lists"], "lists")]
+        return cls(columns, wanted)
+
+
+def find(tx: Connection, *, q: str, page: int, per_page: int) -> tuple[list[Subscriber], int]:
+    """One page of those whose address or nickname contains the text, newest first, and how many there are."""
+    # The ids alone are found in an index; only the page's own rows are read.
+    ids, total = page_of(tx, q, offset=(page - 1) * per_page, limit=per_page)
+    return _people(tx, sa.select(*SHOWN).where(s.id.in_(ids)).order_by(*NEWEST)), total
+
+
+def get(tx: Connection, subscriber_id: str) -> Subscriber:
+    """One person."""
+    found = _people(tx, sa.select(*SHOWN).where(s.id == subscriber_id))
+    if not found:
+        raise NotFound("There is no such subscriber")
+    return found[0]
+
+
+def change(tx: Connection, subscriber_id: str, wish: Change, *, now: datetime) -> Subscriber:
+    """Change what an admin may change, and show the person as they are then."""
+    get(tx, subscriber_id)
+    if wish.columns:
+        tx.execute(sa.update(subscribers).where(s.id == subscriber_id).values(**wish.columns))
+    if wish.lists is not None:
+        lists.replace(tx, subscriber_id, wish.lists, now=now)
+    return get(tx, subscriber_id)
+
+
+def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
+    """All who match, newest first, in chunks that are read one by one: a million people take no memory.
+
+    Each chunk goes on after the last person of the one before, so nobody is left out or repeated
+    when others come and go meanwhile.
+    """
+    columns = (s.id, s.email, s.nickname, s.created_at, s.activated_at)
+    after: sa.ColumnElement[bool] = sa.true()
+    while True:
+        with db.read() as tx:
+            page = sa.select(*columns).where(matching(tx, q), after).order_by(*NEWEST).limit(CHUNK)
+            rows = tx.execute(page).all()
+        if rows:
+            yield list(rows)
+        if len(rows) < CHUNK:
+            return
+        last = rows[-1]
+        after = sa.or_(s.created_at < last.created_at, sa.and_(s.created_at == last.created_at, s.id < last.id))
+
+
+def _people(tx: Connection, query: sa.Select[Any]) -> list[Subscriber]:
+    rows = tx.execute(query).all()
+    memberships = lists.of(tx, [row.id for row in rows])
+    return [Subscriber(**row._mapping, lists=memberships[row.id]) for row in rows]
+
+
+def _texts(value: object, name: str) -> list[str]:
+    texts = value if isinstance(value, list) else None
+    if texts is None or not all(isinstance(text, str) and 1 <= len(text) <= 200 for text in texts):
+        raise Refused(f"{name} must be a list of texts of 1–200 characters")
+    if len(texts) > PLACES_MAX or any("\0" in text or not _is_text(text) for text in texts):
+        raise Refused(f"{name} holds too many texts, or characters that cannot be stored")
+    return list(dict.fromkeys(texts))
+
+
+def _attributes(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict) or len(value) > ATTRIBUTES_MAX:
+        raise Refused("attributes must be an object of at most 100 fields")
+    if not _storable(value):
+        raise Refused("attributes hold something that cannot be stored")
+    return value
+
+
+def _storable(value: object, depth: int = 0) -> bool:
+    """Whether every database can keep it: no NUL, no half of a surrogate pair, no bottomless nesting."""
+    if depth > 5:
+        return False
+    if isinstance(value, dict):
+        return all(_is_text(key) and _storable(part, depth + 1) for key, part in value.items())
+    if isinstance(value, list):
+        return all(_storable(part, depth + 1) for part in value)
+    if isinstance(value, str):
+        return len(value) <= 1000 and _is_text(value)
+    if isinstance(value, float):
+        return value == value and abs(value) != float("inf")
+    return value is None or (isinstance(value, bool | int) and abs(value) < 2**53)
+
+
+def _is_text(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,46 @@
+"""The subscribers as a CSV file that spreadsheets open rightly, and safely."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gna import clock
+from gna.db import Database
+from gna.subscribers.admission import Problem
+from gna.subscribers.directory import everybody
+
+COLUMNS = ("email", "nickname", "status", "activated_at")
+# Excel takes the file for UTF-8 only with this mark.
+BOM = "\ufeff"
+# A cell that starts so would be run as a formula; the import takes the mark away again.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def export(db: Database, *, q: str) -> Iterator[str]:
+    """The file, piece by piece."""
+    yield BOM + _csv([COLUMNS])
+    for rows in everybody(db, q=q):
+        yield _csv(map(_cells, rows))
+
+
+def safe(text: str) -> str:
+    """The text as a cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _cells(row: Any) -> tuple[str, ...]:
+    activated = clock.iso(row.activated_at) if row.activated_at else ""
+    return safe(row.email), safe(row.nickname or ""), "Activated" if activated else "Pending", activated
+
+
+def _csv(rows: Iterable[Iterable[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def problem_file(found: Iterable[Problem]) -> Iterator[str]:
+    """Which rows of an import brought nobody in, and why."""
+    yield BOM + _csv([("file", "row", "error")])
+    yield _csv((safe(problem.sheet), str(problem.row), problem.reason) for problem in found)

@@ -1,0 +1,140 @@
+"""Which lists a person is on. Whoever was never put on a list, and has left none, is on `general`."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import db, tokens
+from gna.errors import Refused
+from gna.subscribers.table import GENERAL, memberships, subscribers
+
+KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A list that somebody is on, or has left."""
+
+    list_key: str
+    unsubscribed_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """One person's wish to leave one list, as a signed link says it."""
+
+    email: str
+    list_key: str
+
+    def sign(self, secret: str) -> str:
+        """The token for the link in a mail."""
+        return tokens.sign(json.dumps({"email": self.email, "list_key": self.list_key}), secret)
+
+    @classmethod
+    def parse(cls, token: str, secret: str) -> "Leaving":
+        """What a link says, if we wrote it."""
+        try:
+            said = json.loads(tokens.verified(token, secret) or "")
+            wish = cls(said["email"], said["list_key"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise Refused("The unsubscribe link is not complete") from None
+        if not isinstance(wish.email, str) or not isinstance(wish.list_key, str) or "\0" in wish.email + wish.list_key:
+            raise Refused("The unsubscribe link is not complete")
+        return wish
+
+
+def parse_list_key(text: object) -> str:
+    """A list's key as machines and people can write it."""
+    if not isinstance(text, str) or not KEY.fullmatch(text):
+        raise Refused("A list key is 1–64 letters, digits or - _ . :")
+    return text
+
+
+def on_list(list_key: str) -> sa.ColumnElement[bool]:
+    """The condition on `subscribers` that a person is on this list."""
+    m = memberships.c
+    theirs = m.subscriber_id == subscribers.c.id
+    member = sa.exists().where(theirs, m.list_key == list_key, m.unsubscribed_at.is_(None))
+    return sa.or_(member, ~sa.exists().where(theirs)) if list_key == GENERAL else member
+
+
+def of(tx: Connection, subscriber_ids: Collection[str]) -> dict[str, list[Membership]]:
+    """The lists of each of these people."""
+    m = memberships.c
+    rows = tx.execute(
+        sa.select(m.subscriber_id, m.list_key, m.unsubscribed_at)
+        .where(m.subscriber_id.in_(subscriber_ids))
+        .order_by(m.list_key)
+    )
+    found: dict[str, list[Membership]] = {}
+    for row in rows:
+        found.setdefault(row.subscriber_id, []).append(Membership(row.list_key, row.unsubscribed_at))
+    return {person: found.get(person, [Membership(GENERAL)]) for person in subscriber_ids}
+
+
+def leave(tx: Connection, wish: Leaving, *, now: datetime) -> None:
+    """End one membership; for somebody unknown, or who is not on the list or has left it, nothing changes."""
+    person = tx.scalar(
+        sa.select(subscribers.c.id).where(sa.func.lower(subscribers.c.email) == wish.email.lower()).with_for_update()
+    )
+    if person is None or wish.list_key not in {membership.list_key for membership in of(tx, [person])[person]}:
+        return
+    _end(tx, person, [wish.list_key], now=now)
+
+
+def join(tx: Connection, wanted: Mapping[str, Iterable[str]], *, now: datetime) -> None:
+    """Put people on lists beside those they are on already; a list that somebody has left stays left."""
+    present = of(tx, list(wanted))
+    rows = [
+        {"subscriber_id": person, "list_key": key, "created_at": now}
+        for person, lists in wanted.items()
+        for key in {*lists, *(membership.list_key for membership in present[person])}
+    ]
+    if rows:
+        tx.execute(db.insert(tx, memberships).on_conflict_do_nothing(), rows)
+
+
+def put(tx: Connection, people: Mapping[str, Iterable[str]], *, now: datetime) -> None:
+    """Put people who are new on exactly these lists."""
+    rows = [
+        {"subscriber_id": person, "list_key": key, "created_at": now}
+        for person, lists in people.items()
+        for key in lists
+    ]
+    if rows:
+        tx.execute(db.insert(tx, memberships).on_conflict_do_nothing(), rows)
+
+
+def replace(tx: Connection, person: str, lists: Collection[str], *, now: datetime) -> None:
+    """An admin says which lists a person is on: these, and no others."""
+    m = memberships.c
+    _end(tx, person, {membership.list_key for membership in of(tx, [person])[person]} - {*lists}, now=now)
+    for key in lists:
+        tx.execute(
+            _row(tx, person, key, now).on_conflict_do_update(
+                index_elements=[m.subscriber_id, m.list_key], set_={"unsubscribed_at": None}
+            )
+        )
+
+
+def _end(tx: Connection, person: str, lists: Iterable[str], *, now: datetime) -> None:
+    m = memberships.c
+    for key in lists:
+        ended = _row(tx, person, key, now, unsubscribed_at=now)
+        tx.execute(
+            ended.on_conflict_do_update(
+                index_elements=[m.subscriber_id, m.list_key],
+                set_={"unsubscribed_at": now},
+                where=m.unsubscribed_at.is_(None),
+            )
+        )
+
+
+def _row(tx: Connection, person: str, list_key: str, now: datetime, **values: Any) -> Any:
+    return db.insert(tx, memberships).values(subscriber_id=person, list_key=list_key, created_at=now, **values)

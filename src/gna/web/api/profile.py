@@ -1,0 +1,124 @@
+"""The profile: a link by mail lets a subscriber in, once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field
+
+from gna import tokens
+from gna.db import timed
+from gna.errors import NotAllowedNow, NotLetIn, Refused
+from gna.mail import address
+from gna.subscribers.profile import Updated, Wish, enter, request_link, update
+from gna.web.api.shapes import Status, body, errors
+from gna.web.body import FORMS, content_type, fields
+from gna.web.ground import ground
+from gna.web.language import language_of
+from gna.web.limit import LINKS, LINKS_OF_VISITOR, spend
+from gna.web.pages.render import is_page, page
+from gna.web.visitor import visitor
+
+router = APIRouter(tags=["profile"])
+
+
+class LinkBody(BaseModel):
+    """Who wants to get in."""
+
+    email: str = Field(examples=["ana@example.org"])
+
+
+class UpdateBody(BaseModel):
+    """What a subscriber wants to change; what is left out stays."""
+
+    token: str = Field(description="from the link in the mail", examples=["kJ…43 characters"])
+    nickname: str | None = Field(None, description="1–50 characters", examples=["Ana"])
+    email: str | None = Field(None, description="confirmed by a mail to it", examples=["ana@example.net"])
+
+
+@router.post(
+    "/api/profile/request-link",
+    summary="Mail a link to the profile",
+    response_model=Status,
+    responses=errors(400, 413, 415, 429, 503),
+    openapi_extra=body(LinkBody),
+)
+async def post_request_link(request: Request) -> Response:
+    """Mail a link that works for 15 minutes, once. The answer never tells who is known."""
+    here = ground(request)
+    as_page = is_page(request)
+    sent: Mapping[str, Any] = {}
+    try:
+        sent = await fields(request)
+        email = address.parse(sent.get("email"))
+    except Refused as refusal:
+        if not as_page:
+            raise
+        return page(request, "profile_ask.html", status=400, problem=str(refusal), typed=sent)
+    await spend(request, LINKS_OF_VISITOR, visitor(request))
+    headers = await spend(request, LINKS, email.lower())
+    await here.run(timed(request_link), email, site=here.site.speaking(language_of(request)))
+    here.ring("send")
+    if as_page:
+        return page(request, "profile_link_sent.html", headers=headers)
+    return JSONResponse({"status": "link_sent"}, headers=dict(headers))
+
+
+@router.post(
+    "/api/profile/update",
+    summary="Change nickname or address",
+    response_model=Status,
+    responses=errors(400, 401, 409, 413, 415, 503),
+    openapi_extra=body(UpdateBody),
+)
+async def post_update(request: Request) -> Response:
+    """Change the nickname at once; a new address counts when a link mailed to it is clicked."""
+    here = ground(request)
+    as_page = is_page(request)
+    sent = await fields(request)
+    token = sent.get("token")
+    try:
+        if not isinstance(token, str) or not tokens.is_shaped(token):
+            raise NotLetIn("Invalid or expired token")
+        wish = _wish(request, sent)
+        updated = await here.run(timed(update), token, wish, site=here.site.speaking(language_of(request)))
+        if updated is None:
+            raise NotLetIn("Invalid or expired token")
+    except Refused as refusal:
+        if not as_page:
+            raise
+        return await _again(request, refusal, str(token), sent)
+    here.ring("send")
+    if as_page:
+        return RedirectResponse(f"/profile?updated={'email' if updated is Updated.AWAITING else 'true'}", 303)
+    return JSONResponse({"status": "updated"})
+
+
+def _wish(request: Request, sent: Mapping[str, Any]) -> Wish:
+    """In a form every field is sent, and an empty one was left as it is; in JSON it says what it says."""
+    nickname, email = sent.get("nickname"), sent.get("email")
+    if content_type(request) in FORMS:
+        nickname = (nickname or "").strip() or None
+        email = (email or "").strip() or None
+    return Wish.parse(nickname=nickname, email=email)
+
+
+async def _again(request: Request, refusal: Refused, token: str, sent: Mapping[str, Any]) -> Response:
+    """The form once more, with what was typed and what is wrong with it; or the way to a new link."""
+    person = None
+    if not isinstance(refusal, NotLetIn):
+        person = await ground(request).look(timed(enter), token)
+    if person is None:
+        return page(request, "profile_link_expired.html", status=401)
+    status = 409 if isinstance(refusal, NotAllowedNow) else 400
+    return page(
+        request,
+        "profile.html",
+        status=status,
+        person=person,
+        token=token,
+        unsubscribe_token=person.unsubscribe_token,
+        problem=str(refusal),
+        typed=sent,
+    )

@@ -1,0 +1,152 @@
+"""The subscribers, for those who run the publication: list, search, change, remove, export, import."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.datastructures import UploadFile
+
+from gna import clock, ids
+from gna.db import timed
+from gna.errors import NotFound, Refused
+from gna.subscribers import directory, imports, leave
+from gna.subscribers.admission import Publication
+from gna.subscribers.directory import Change
+from gna.subscribers.export import export, problem_file
+from gna.subscribers.imports import Importer
+from gna.web.api.shapes import errors
+from gna.web.body import content_type, parse_object
+from gna.web.ground import ground
+from gna.web.paging import Paging, listed
+
+router = APIRouter(prefix="/admin/api", tags=["admin"])
+
+# Up to here the answer waits for the end of the import; a larger file is a job to watch.
+SMALL = 256 * 1024
+Q_MAX = 200
+
+
+@router.get("/subscribers", summary="List or search subscribers", responses=errors(400, 503))
+async def list_subscribers(request: Request, page: str = "1", per_page: str = "20", q: str = "") -> JSONResponse:
+    """Newest first; `q` is looked for in address and nickname, whatever its case."""
+    paging = Paging.parse(page, per_page)
+    found, total = await ground(request).look(directory.find, q=_text(q), page=paging.page, per_page=paging.per_page)
+    return listed([person.shown() for person in found], paging, total)
+
+
+@router.get("/subscribers/export.csv", summary="Download subscribers as CSV", response_class=StreamingResponse)
+def export_subscribers(request: Request, q: str = "") -> StreamingResponse:
+    """Everybody who matches `q`, or all; UTF-8 with a byte order mark, for spreadsheets."""
+    return _csv(export(ground(request).db, q=_text(q)), "subscribers.csv")
+
+
+@router.post("/subscribers/import", summary="Import subscribers", responses={202: {}, **errors(400, 413, 415, 503)})
+async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
+    """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` only counts."""
+    here = ground(request)
+    if content_type(request) != "multipart/form-data":
+        raise Refused("Send the file as multipart/form-data in the field `file`")
+    async with request.form(max_files=1, max_fields=10) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise Refused("The field `file` is missing")
+        counts_only = (dry_run or str(form.get("dry_run", ""))).lower() in ("1", "true", "yes", "on")
+        name = (file.filename or "upload.csv").rpartition("/")[2]
+        importer = Importer(here.db, worker=ids.new(), publication=Publication(here.site, here.secret))
+        small = (file.size or 0) <= SMALL
+        import_id = await here.db.run(
+            timed(imports.accept),
+            file.file,
+            name=name,
+            dry_run=counts_only,
+            worker=importer.worker if small else None,
+        )
+    if small:
+        await asyncio.to_thread(importer.finish, import_id)
+    else:
+        here.ring("import")
+    row = await here.look(imports.the_import, import_id)
+    here.ring("send")
+    if row.state == imports.State.FAILED:
+        raise Refused(row.error)
+    return JSONResponse(_import(row), 200 if row.state == imports.State.DONE else 202)
+
+
+@router.get("/imports", summary="List imports", responses=errors(400, 503))
+async def list_imports(request: Request, page: str = "1", per_page: str = "20") -> JSONResponse:
+    """The newest first; they are forgotten after 7 days."""
+    paging = Paging.parse(page, per_page)
+    rows, total = await ground(request).look(imports.newest, page=paging.page, per_page=paging.per_page)
+    return listed([_import(row) for row in rows], paging, total)
+
+
+@router.get("/imports/{import_id}", summary="Watch an import", responses=errors(404, 503))
+async def get_import(request: Request, import_id: str) -> JSONResponse:
+    """How far it is, and what became of the rows so far."""
+    return JSONResponse(_import(await ground(request).look(imports.the_import, _id(import_id))))
+
+
+@router.get("/imports/{import_id}/errors.csv", summary="Download what was not imported", responses=errors(404))
+async def get_import_errors(request: Request, import_id: str) -> StreamingResponse:
+    """The row numbers with their reasons; no address is among it, since some of these people have left."""
+    found = await ground(request).look(imports.problems_of, _id(import_id))
+    return _csv(problem_file(found), "import-errors.csv")
+
+
+@router.get("/subscribers/{subscriber_id}", summary="One subscriber", responses=errors(404, 503))
+async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
+    """One person with places, attributes and lists."""
+    return JSONResponse((await ground(request).look(directory.get, _id(subscriber_id))).shown())
+
+
+@router.patch("/subscribers/{subscriber_id}", summary="Change a subscriber", responses=errors(400, 404, 503))
+async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
+    """`nickname`, `ocd_ids`, `attributes`, `lists`; what is left out stays."""
+    wish = Change.parse(parse_object(await request.body()))
+    changed = await ground(request).run(timed(directory.change), _id(subscriber_id), wish)
+    return JSONResponse(changed.shown())
+
+
+@router.delete("/subscribers/{subscriber_id}", summary="Remove a subscriber", status_code=204, responses=errors(404))
+async def delete_subscriber(request: Request, subscriber_id: str) -> Response:
+    """Everything about the person is deleted at once."""
+    if not await ground(request).run(leave.remove, _id(subscriber_id)):
+        raise NotFound("There is no such subscriber")
+    return Response(status_code=204)
+
+
+def _text(q: str) -> str:
+    q = q.strip()
+    if len(q) > Q_MAX or "\0" in q:
+        raise Refused(f"q must be at most {Q_MAX} characters")
+    return q
+
+
+def _id(text: str) -> str:
+    if "\0" in text:
+        raise NotFound("There is no such thing")
+    return text
+
+
+def _csv(pieces: Any, name: str) -> StreamingResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(pieces, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _import(row: Any) -> Mapping[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "state": row.state,
+        "dry_run": row.dry_run,
+        "format": row.format,
+        "rows": row.position,
+        "progress": 1.0 if row.state == imports.State.DONE else round(row.read / max(row.size, 1), 3),
+        "counts": imports.totals(row.counts.items()),
+        "error": row.error,
+        "created_at": clock.iso(row.created_at),
+        "finished_at": row.finished_at and clock.iso(row.finished_at),
+        "errors_url": f"/admin/api/imports/{row.id}/errors.csv",
+    }
