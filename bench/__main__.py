@@ -2,9 +2,9 @@
 
 import sys
 
-from bench import idle, subscribe
+from bench import idle, people, subscribe
 
-ALL = {"idle": idle.main, "subscribe": subscribe.main}
+ALL = {"idle": idle.main, "subscribe": subscribe.main, "people": people.main}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ALL:

@@ -28,9 +28,7 @@ class Gna:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"{command}-{self.port}.log"
         self._arguments = [command, "--port", str(self.port)] if command == "serve" else [command]
-        inherited = {
-            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE") if name in os.environ
-        }
+        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         # Tests speak for a proxy, so that each visitor can have an IP of their own.
         ours = {"DISABLE_AUTH": "true", "TRUSTED_PROXIES": "127.0.0.1", "PYTHONUNBUFFERED": "1"}
         self._environ = inherited | ours | environ

@@ -213,3 +213,60 @@ def test_time_is_the_databases_own(db: Database, databases: Databases, monkeypat
     else:
         assert told.year > 2025
         assert told.tzinfo is UTC
+
+
+def test_changes_at_once_are_all_kept_and_one_that_fails_is_undone_alone(db: Database) -> None:
+    def add(tx: sa.Connection, number: int) -> int:
+        a_subscriber(tx, email=f"p{number}@example.org")
+        if number % 5 == 0:
+            raise ValueError(number)
+        return number
+
+    async def together() -> list[int | BaseException]:
+        return await asyncio.gather(*(db.run(add, number) for number in range(100)), return_exceptions=True)
+
+    results = asyncio.run(together())
+    assert [result for result in results if isinstance(result, int)] == [n for n in range(100) if n % 5]
+    assert sum(isinstance(result, ValueError) for result in results) == 20
+    with db.read() as tx:
+        assert count(tx, subscribers) == 80
+
+
+def test_a_change_that_breaks_a_rule_of_the_database_is_undone_alone(db: Database) -> None:
+    def add(tx: sa.Connection) -> None:
+        a_subscriber(tx, email="same@example.org")
+
+    async def together() -> list[BaseException | None]:
+        return await asyncio.gather(*(db.run(add) for _ in range(20)), return_exceptions=True)
+
+    results = asyncio.run(together())
+    assert results.count(None) == 1
+    assert sum(isinstance(result, sa.exc.IntegrityError) for result in results) == 19
+
+
+def test_nobody_is_told_of_success_before_the_commit(db: Database) -> None:
+    async def seen_by_another(number: int) -> bool:
+        await db.run(lambda tx: a_subscriber(tx, email=f"p{number}@example.org"))
+        return await db.look(lambda tx: the_subscriber(tx, f"p{number}@example.org") is not None)
+
+    async def together() -> list[bool]:
+        return await asyncio.gather(*(seen_by_another(number) for number in range(50)))
+
+    assert all(asyncio.run(together()))
+
+
+def test_a_visitor_who_gave_up_before_their_turn_changes_nothing(db: Database) -> None:
+    async def give_up() -> None:
+        blocker = asyncio.create_task(db.run(lambda _: time.sleep(0.3)))
+        for _ in range(20):  # every writer of PostgreSQL's pool is busy too
+            asyncio.create_task(db.run(lambda _: time.sleep(0.3)))  # noqa: RUF006
+        await asyncio.sleep(0.05)
+        waiting = asyncio.create_task(db.run(lambda tx: a_subscriber(tx)))
+        await asyncio.sleep(0.05)
+        waiting.cancel()
+        await blocker
+        await asyncio.sleep(1)
+
+    asyncio.run(give_up())
+    with db.read() as tx:
+        assert count(tx, subscribers) == 0

@@ -206,6 +206,11 @@ class Settings(BaseModel):
         return self.platform_base_url or self.own_url
 
     @property
+    def hash_key(self) -> str | None:
+        """SECRET_KEY as text, if it is set."""
+        return self.secret_key.get_secret_value() if self.secret_key else None
+
+    @property
     def mailbox_is_open(self) -> bool:
         """Whether `/admin/mailbox` can be read from this machine."""
         return self.disable_auth and self.email_provider == "mailbox"

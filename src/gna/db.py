@@ -43,6 +43,9 @@ type_json = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_nul
 
 BUSY_MS = 10_000
 READERS = 4
+# SQLite's log may grow to 128 MB before a commit has to move it into the file, and whoever made that commit waits;
+# whoever writes much moves it with `checkpoint`, which nobody waits for.
+LOG_PAGES = 32_000
 # So many changes at most share one commit.
 TOGETHER = 64
 # What SQLite says of a file or a disk, as against a statement; its words then name neither rows nor values.
@@ -96,7 +99,8 @@ class Database:
 
     def __init__(self, url: str) -> None:
         parsed = _parse(url)
-        if parsed.get_backend_name() == "sqlite":
+        self.kind = parsed.get_backend_name()
+        if self.kind == "sqlite":
             self._writer, self._reader = _sqlite(parsed)
             writers = 1
         else:
@@ -131,6 +135,24 @@ class Database:
     async def look(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a whole reading transaction in a thread."""
         return await _hop(self._reading, self.read, lambda tx: action(tx, *args, **kwargs))
+
+    def checkpoint(self) -> None:
+        """On SQLite, move what the log holds into the file while others go on reading and writing."""
+        if self.kind != "sqlite":
+            return
+        with _translated(), self._reader.connect() as tx:
+            # A log begins anew only when it was moved whole; what others wrote meanwhile takes another, shorter round.
+            for _ in range(3):
+                _, pages, moved = tx.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").one()
+                if pages == moved:
+                    return
+
+    def vacuum(self, table: str) -> None:
+        """On PostgreSQL, do now what it would do some time after many rows changed."""
+        if self.kind == "sqlite":
+            return
+        with _translated(), self._writer.connect().execution_options(isolation_level="AUTOCOMMIT") as tx:
+            tx.exec_driver_sql(f"VACUUM (ANALYZE) {table}")
 
     def close(self, within: float = 5) -> bool:
         """Let running transactions end, then give every connection back; False if one still hangs."""
@@ -322,6 +344,7 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
         connection.execute("PRAGMA synchronous=FULL")
         # What was deleted is overwritten: a person who is gone is gone from the file too.
         connection.execute("PRAGMA secure_delete=ON")
+        connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         if begin == "BEGIN":
             connection.execute("PRAGMA query_only=ON")
             # Readers see the file as memory: a search that reads a million rows copies none of them.

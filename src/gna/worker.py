@@ -14,7 +14,6 @@ from gna.subscribers import imports
 from gna.subscribers.admission import Publication
 from gna.subscribers.cleanup import clean_up
 from gna.subscribers.imports import Importer
-from gna.subscribers.signup import Site
 
 
 def provider_of(settings: Settings) -> Provider:
@@ -22,21 +21,17 @@ def provider_of(settings: Settings) -> Provider:
     return Mailbox(settings.mailbox_dir)
 
 
-def _secret(settings: Settings) -> str | None:
-    return settings.secret_key.get_secret_value() if settings.secret_key else None
-
-
 def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str], Sequence[Step]]:
     """The timetable, for the worker with the given id."""
 
     def of(worker: str) -> Sequence[Step]:
         sender = Sender(db, provider, worker=worker, sender=settings.email_from_address)
-
-        importer = Importer(db, worker=worker, publication=Publication(Site.of(settings), _secret(settings)))
+        importer = Importer(db, worker=worker, publication=Publication.of(settings))
 
         async def clean() -> bool:
             await db.run(timed(clean_up))
             await db.run(timed(imports.forget))
+            await asyncio.to_thread(db.checkpoint)
             return False
 
         async def import_some() -> bool:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from gna.db import Database
 from tests.factories import the_subscriber
+from tests.journeys.looks import accessible
 from tests.running import Gna, until
 
 
@@ -41,22 +41,22 @@ def test_in_a_browser_on_every_page_without_a_violation(
 ) -> None:
     gna = start(DATABASE_URL=database_url)
     page.goto(gna.url)
-    _accessible(page)
+    accessible(page)
     page.get_by_label("Email").fill("ana@example.org")
     page.get_by_label("Name").fill("Ana")
     page.get_by_role("button", name="Subscribe").click()
     expect(page.get_by_role("heading")).to_have_text("Check your inbox")
-    _accessible(page)
+    accessible(page)
     until(lambda: link_in_mailbox(gna), within=5)
     page.goto(f"{gna.url}/admin/mailbox")
-    _accessible(page)
+    accessible(page)
     mail = page.frame_locator("iframe")
     with page.context.expect_page() as opened:
         mail.get_by_role("link", name="Confirm my subscription").click()
     expect(opened.value.get_by_role("heading")).to_have_text("You are in")
-    _accessible(opened.value)
+    accessible(opened.value)
     page.goto(f"{gna.url}/docs")
-    _accessible(page)
+    accessible(page)
     page.goto(f"{gna.url}/admin/mailbox")
     expect(page.get_by_role("heading", name="Mailbox")).to_be_visible()
 
@@ -71,15 +71,3 @@ def test_the_mail_of_an_api_process_is_sent_by_a_worker(
     worker = start(command="worker", **shared)
     until(lambda: list((tmp_path / "mailbox").glob("*.eml")), within=15)
     assert worker.stop() == 0
-
-
-def _accessible(page: Page) -> None:
-    """Axe finds no violation, in light and in dark, wide and on a phone."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        for width in (1200, 390):
-            page.set_viewport_size({"width": width, "height": 800})
-            results = Axe().run(page)
-            assert results.violations_count == 0, f"{page.url} {scheme} {width}: {results.generate_report()}"
-            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert overflow == 0, f"{page.url} scrolls sideways at {width}"

@@ -1,4 +1,5 @@
 import pytest
+from email_validator import validate_email
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,3 +71,20 @@ def test_ordinary_addresses_reach_the_wire_unchanged(typed: str) -> None:
     except Refused:
         return  # hypothesis also makes forms that we do not take, such as IP literals
     assert address.on_the_wire(kept).lower() == typed.strip().lower()
+
+
+words = st.from_regex(r"[A-Za-z0-9_+]{1,12}", fullmatch=True)
+labels = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9-]{0,20}[A-Za-z0-9])?", fullmatch=True)
+plain = st.builds(
+    lambda name, domain, top: f"{'.'.join(name)}@{'.'.join(domain)}.{top}",
+    st.lists(words, min_size=1, max_size=6),
+    st.lists(labels, min_size=1, max_size=6),
+    st.from_regex(r"[A-Za-z]{2,20}", fullmatch=True),
+)
+
+
+@given(plain.filter(address.PLAIN.fullmatch))
+def test_what_is_taken_at_a_glance_the_validator_takes_too(typed: str) -> None:
+    valid = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
+    assert valid.normalized.lower() == typed.lower()
+    assert address.parse(typed) == typed

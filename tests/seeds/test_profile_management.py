@@ -363,3 +363,24 @@ def test_the_link_in_the_mail_is_the_one_that_lets_in(reader: Reader) -> None:
     link = reader.link("profile_url")
     assert link.startswith("/profile?token=")
     assert tokens.is_shaped(token_of(link))
+
+
+def test_staying_with_the_present_address_takes_a_change_back(reader: Reader) -> None:
+    reader.is_activated()
+    reader.updates(reader.enters(), email="mistyped@example.net")
+    link = reader.link("confirm_url")
+    reader.updates(reader.enters(), email="ana@example.org")
+    assert reader.client.get(link).status_code == 400
+    assert reader.row("mistyped@example.net") is None
+    assert reader.row().pending_email is None
+    assert "mistyped@example.net" not in [mail.to_email for mail in reader.mails("confirm_url")]
+
+
+def test_one_link_does_not_ask_about_many_addresses(reader: Reader) -> None:
+    reader.is_activated()
+    with reader.db.write() as tx:
+        a_subscriber(tx, email="taken@example.org", activated=True)
+    token = reader.enters()
+    statuses = [reader.updates(token, email="taken@example.org").status_code for _ in range(21)]
+    assert statuses == [409] * 20 + [429]
+    assert reader.updates(token, nickname="Anca").status_code == 200

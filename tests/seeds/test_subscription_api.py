@@ -169,6 +169,7 @@ class TestErrorScenarios:
         answer = reader.subscribes(nickname="x" * 51)
         assert (answer.status_code, answer.json()) == (400, {"error": "Nickname must be 1–50 characters"})
 
+    @pytest.mark.usefixtures("logged")
     def test_database_unavailable(self, database_url: str, tmp_path: Path) -> None:
         away = Database("postgresql://nobody@127.0.0.1:1/none")
         with visitor(Ground(settings_for(database_url, tmp_path), away)) as client:

@@ -125,6 +125,10 @@ def _doors(settings: Settings) -> Iterator[Finding]:
     yield Finding("links", "ok", f"start with {settings.base_url}")
     if settings.platform_base_url is None:
         yield Finding("links", "warning", "PLATFORM_BASE_URL is not set; links work on this machine only")
+    if settings.secret_key is None:
+        yield Finding(
+            "privacy", "warning", "SECRET_KEY is not set; the hashes of people who left have their key beside them"
+        )
     if settings.disable_auth:
         yield Finding("admin", "warning", "DISABLE_AUTH=true: /admin is open to this machine")
     else:

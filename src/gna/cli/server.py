@@ -64,6 +64,7 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
     runs_steps = settings.process_role == "both" and settings.jobs_enabled
     engine = Engine(db, worker.steps(db, provider, settings)) if runs_steps else None
     ground = Ground(settings, db, engine.ring) if engine else Ground(settings, db)
+    _ = ground.limits  # a Redis client that is missing shall be told now, not to the first visitor
     config = uvicorn.Config(
         create_app(ground, engine),
         http=Protocol,

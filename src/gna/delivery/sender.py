@@ -1,7 +1,6 @@
 """The sender: claim, compose, hand over, settle. No transaction is open while a provider is called."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 
 from gna import clock, log
@@ -13,8 +12,6 @@ from gna.mail.compose import Envelope, compose
 from gna.providers.protocol import Accepted, Outcome, Outgoing, Provider, RefusedForGood, TryLater, Unknown
 
 logger = log.get(__name__)
-
-BUSY, PAUSE = 0.0005, 0.02
 
 
 class Sender:
@@ -62,10 +59,7 @@ class Sender:
         return taken > 0
 
     async def _hand_over(self, batch: Sequence[Claimed]) -> list[tuple[Claimed, Outcome]]:
-        composed = []
-        for message in batch:
-            composed.append((message, self._compose(message)))
-            await _let_others_run()
+        composed = [(message, self._compose(message)) for message in batch]
         results: list[tuple[Claimed, Outcome]] = [
             (message, mail) for message, mail in composed if isinstance(mail, TryLater)
         ]
@@ -97,14 +91,6 @@ class Sender:
                 logger.exception("results cannot be written yet; keeping them in memory", messages=len(results))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 10)
-
-
-async def _let_others_run() -> None:
-    """Visitors of the same process come first: while they keep it busy, mails take a tenth of the time."""
-    began = time.perf_counter()
-    await asyncio.sleep(0)
-    if time.perf_counter() - began > BUSY:
-        await asyncio.sleep(PAUSE)
 
 
 def _report(failures: Sequence[Outcome]) -> None:

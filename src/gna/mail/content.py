@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 
 SLOT = re.compile(r"\{\{ ([a-z_]+) \}\}")
+FRAMED = re.compile(r"\[(?:language|title|body)\]")
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,17 @@ class Content:
 def letter(name: str, language: str = "en") -> Content:
     """A mail that Gna itself writes, from its folder in `letters/`; in English where a language has none."""
     letters = resources.files("gna.mail") / "letters"
-    folder = letters / language / name
-    if not folder.is_dir():
-        folder = letters / "en" / name
+    if not (letters / language / name).is_dir():
+        language = "en"
+    folder, frame = letters / language / name, (letters / "frame.html").read_text("utf-8")
     subject, text, body = (folder.joinpath(f).read_text("utf-8") for f in ("subject.txt", "body.txt", "body.html"))
-    return Content(subject=subject.strip(), html=body, text=text)
+    framed = {"[language]": language, "[title]": _heading(body), "[body]": body.rstrip()}
+    return Content(subject.strip(), FRAMED.sub(lambda part: framed[part[0]], frame), text)
+
+
+def _heading(body: str) -> str:
+    found = re.search(r"<h1[^>]*>(.*?)</h1>", body)
+    return found[1] if found else ""
 
 
 def _fill(template: str, values: Mapping[str, str], safe: Callable[[str], str]) -> str:

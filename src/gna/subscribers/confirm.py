@@ -8,8 +8,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from gna import outbox, tokens
+from gna.subscribers.lists import come_back
 from gna.subscribers.suppressions import welcome_back
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import GENERAL, subscribers
 
 s = subscribers.c
 
@@ -25,7 +26,7 @@ class Confirmed(Enum):
 
 
 def confirm(tx: Connection, token: str, *, secret: str | None, now: datetime) -> Confirmed:
-    """Do what the holder of this token asked for: activate them, or change their address."""
+    """Do what the holder of this token asked for: activate them, take them back, or change their address."""
     digest = tokens.digest(token)
     holder = tx.execute(
         sa.select(s.id, s.email, s.activated_at, s.pending_email)
@@ -40,7 +41,10 @@ def confirm(tx: Connection, token: str, *, secret: str | None, now: datetime) ->
         welcome_back(tx, holder.email, secret=secret)
         return Confirmed.SUBSCRIBED
     if holder.pending_email is None:
-        return Confirmed.NOT
+        if not come_back(tx, holder.id, GENERAL):
+            return Confirmed.NOT
+        _use_up(tx, holder.id)
+        return Confirmed.SUBSCRIBED
     return _change_address(tx, holder.id, holder.pending_email, secret=secret)
 
 

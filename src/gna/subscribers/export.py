@@ -19,8 +19,11 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def export(db: Database, *, q: str) -> Iterator[str]:
     """The file, piece by piece."""
-    yield BOM + _csv([COLUMNS])
-    for rows in everybody(db, q=q):
+    pages = everybody(db, q=q)
+    # The first people are read before anything is sent: a database that is away is an error then, not half a file.
+    first = next(pages, [])
+    yield BOM + _csv([COLUMNS, *map(_cells, first)])
+    for rows in pages:
         yield _csv(map(_cells, rows))
 
 

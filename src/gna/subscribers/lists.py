@@ -64,6 +64,14 @@ def on_list(list_key: str) -> sa.ColumnElement[bool]:
     return sa.or_(member, ~sa.exists().where(theirs)) if list_key == GENERAL else member
 
 
+def has_left(list_key: str) -> sa.ColumnElement[bool]:
+    """The condition on `subscribers` that a person was on this list and has left it."""
+    m = memberships.c
+    return sa.exists().where(
+        m.subscriber_id == subscribers.c.id, m.list_key == list_key, m.unsubscribed_at.is_not(None)
+    )
+
+
 def of(tx: Connection, subscriber_ids: Collection[str]) -> dict[str, list[Membership]]:
     """The lists of each of these people."""
     m = memberships.c
@@ -86,6 +94,13 @@ def leave(tx: Connection, wish: Leaving, *, now: datetime) -> None:
     if person is None or wish.list_key not in {membership.list_key for membership in of(tx, [person])[person]}:
         return
     _end(tx, person, [wish.list_key], now=now)
+
+
+def come_back(tx: Connection, person: str, list_key: str) -> bool:
+    """Undo having left a list; False if the person had not."""
+    m = memberships.c
+    left = (m.subscriber_id == person, m.list_key == list_key, m.unsubscribed_at.is_not(None))
+    return tx.execute(sa.update(memberships).where(*left).values(unsubscribed_at=None)).rowcount == 1
 
 
 def join(tx: Connection, wanted: Mapping[str, Iterable[str]], *, now: datetime) -> None:

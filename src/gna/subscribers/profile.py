@@ -83,7 +83,10 @@ def update(tx: Connection, token: str, wish: Wish, *, site: Site, now: datetime)
         return None
     if wish.nickname is not None:
         tx.execute(sa.update(subscribers).where(s.id == person.id).values(nickname=wish.nickname))
-    if wish.email is None or wish.email.lower() == person.email.lower():
+    if wish.email is None:
+        return Updated.DONE
+    if wish.email.lower() == person.email.lower():
+        _keep(tx, person.id)
         return Updated.DONE
     if tx.scalar(sa.select(s.id).where(sa.func.lower(s.email) == wish.email.lower())):
         # Raised, so that the transaction is undone: nothing has changed and the link still works.
@@ -96,6 +99,13 @@ def _use_up(tx: Connection, token: str) -> bool:
     """Of two submissions at once, one wins."""
     cleared = sa.update(subscribers).where(s.magic_link_token == tokens.digest(token))
     return tx.execute(cleared.values(magic_link_token=None, magic_link_expires_at=None)).rowcount == 1
+
+
+def _keep(tx: Connection, subscriber_id: str) -> None:
+    """The person stays with the present address: a link that went to another, mistyped perhaps, does nothing more."""
+    change = sa.update(subscribers).where(s.id == subscriber_id, s.pending_email.is_not(None))
+    tx.execute(change.values(confirmation_token=None, confirmation_expires_at=None, pending_email=None))
+    outbox.withdraw(tx, kind=outbox.Kind.EMAIL_CHANGE, subscriber_id=subscriber_id)
 
 
 def _ask(tx: Connection, subscriber_id: str, email: str, *, site: Site, now: datetime) -> None:

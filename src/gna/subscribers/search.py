@@ -18,7 +18,8 @@ from gna.subscribers.table import subscribers
 s = subscribers.c
 NEWEST = (s.created_at.desc(), s.id.desc())
 # Up to here it is faster to take the people who were found than to look for them in the order of time.
-FEW = 1000
+FEW = 10_000
+TRIGRAM = 3
 
 # What makes and keeps the needles; migration 0002 runs the same, so a change needs a migration of its own.
 SQLITE = (
@@ -41,6 +42,8 @@ POSTGRESQL = (
     """ALTER TABLE subscribers ADD COLUMN needle text COLLATE "C"
          GENERATED ALWAYS AS (lower(email) || chr(10) || lower(coalesce(nickname, ''))) STORED""",
     "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, id) INCLUDE (needle)",
+    # Counting reads every needle: half as many pages as in the index above, and they stay in memory.
+    "CREATE INDEX idx_subscribers_needle_plain ON subscribers (needle)",
 )
 # Without the right to create it, search still works: every person is read then.
 TRIGRAMS = (
@@ -82,32 +85,36 @@ def page_of(tx: Connection, q: str, *, offset: int, limit: int) -> tuple[list[st
         # These pages are in memory or on a fast disk, and compiling the plan would take longer than running it.
         tx.exec_driver_sql("SET LOCAL random_page_cost = 1.1")
         tx.exec_driver_sql("SET LOCAL jit = off")
-    elif q and (few := _few(tx, q)) is not None:
-        people = sa.select(s.id).where(s.id.in_(few)).order_by(*NEWEST)
-        return list(tx.scalars(people.limit(limit).offset(offset))), len(few)
-    where = matching(tx, q)
-    ids = _in_order(tx, where, q, offset=offset, limit=limit)
-    if ids and len(ids) < limit:
-        return ids, offset + len(ids)
-    return ids, _count(tx, q)
+        if len(q) < TRIGRAM:
+            # The trigram index would give everybody, to be read one by one.
+            tx.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
+    elif q:
+        few, total = _few(tx, q)
+        if total <= FEW:
+            people = sa.select(s.id).where(s.id.in_(few)).order_by(*NEWEST)
+            return list(tx.scalars(people.limit(limit).offset(offset))), total
+    total = _count(tx, q)
+    return _in_order(tx, q, offset=offset, limit=limit, total=total), total
 
 
-def _few(tx: Connection, q: str) -> list[str] | None:
-    """The ids of all who match, if they are few."""
-    found = tx.scalars(sa.select(_needles.c.subscriber_id).where(_contains(q)).limit(FEW + 1)).all()
-    return list(found) if len(found) <= FEW else None
+def _few(tx: Connection, q: str) -> tuple[sa.Select[Any], int]:
+    """The ids of all who match, as a query to use in another, and how many they are; of many, only the first."""
+    found = sa.select(_needles.c.subscriber_id).where(_contains(q)).limit(FEW + 1).subquery()
+    # They stay in the database's own hands: thousands of rows and parameters take longer than finding the people.
+    gathered = sa.select(sa.func.json_group_array(found.c.subscriber_id), sa.func.count())
+    ids, total = tx.execute(gathered).one()
+    return sa.select(sa.func.json_each(ids).table_valued("value").c.value), total
 
 
-def _in_order(tx: Connection, where: sa.ColumnElement[bool], q: str, *, offset: int, limit: int) -> list[str]:
+def _in_order(tx: Connection, q: str, *, offset: int, limit: int, total: int) -> list[str]:
     """A page in the order of time. The last pages of everybody are counted from the other end."""
-    ids = sa.select(s.id).where(where)
-    if not q and offset > 10_000:
-        total = _count(tx, q)
-        if offset > total / 2:
-            back = max(total - offset - limit, 0)
-            size = min(limit, total - offset)
-            oldest = ids.order_by(s.created_at, s.id).limit(max(size, 0)).offset(back)
-            return list(reversed(tx.scalars(oldest).all()))
+    size = min(limit, total - offset)
+    if size <= 0:
+        return []
+    ids = sa.select(s.id).where(matching(tx, q))
+    if not q and offset > total / 2:
+        oldest = ids.order_by(s.created_at, s.id).limit(size).offset(total - offset - size)
+        return list(reversed(tx.scalars(oldest).all()))
     return list(tx.scalars(ids.order_by(*NEWEST).limit(limit).offset(offset)))
 
 

@@ -15,7 +15,8 @@ from gna.config import Settings
 from gna.errors import Refused
 from gna.mail import address
 from gna.mail.content import letter
-from gna.subscribers.table import subscribers
+from gna.subscribers.lists import has_left
+from gna.subscribers.table import GENERAL, subscribers
 
 CONFIRM_WITHIN = timedelta(hours=24)
 NICKNAME_MAX = 50
@@ -73,7 +74,10 @@ def check_nickname(typed: object) -> str:
 
 @db.prepared
 def _remember(insert: Any) -> Any:
-    """Insert a pending person; one who is pending already gets the new token, and a confirmed one is left alone."""
+    """Insert a pending person; one who is pending gets a new token, and a confirmed one is left alone.
+
+    Unless they have left the general list: then they may come back the way everybody comes in.
+    """
     added, s = insert(subscribers), subscribers.c
     return added.on_conflict_do_update(
         index_elements=[sa.func.lower(s.email)],
@@ -82,7 +86,7 @@ def _remember(insert: Any) -> Any:
             "confirmation_expires_at": added.excluded.confirmation_expires_at,
             "nickname": sa.func.coalesce(added.excluded.nickname, s.nickname),
         },
-        where=s.activated_at.is_(None),
+        where=sa.or_(s.activated_at.is_(None), sa.and_(s.pending_email.is_(None), has_left(GENERAL))),
     ).returning(s.id)
 
 

@@ -25,6 +25,8 @@ from gna.web.pages.render import is_page, page, wants_html
 logger = log.get(__name__)
 
 LATER = {"Retry-After": "5"}
+# A browser shows these in its address bar after a form, and opens them again when its person presses Enter there.
+FORMS_SENT_TO = ("/api/subscribe", "/api/profile/request-link", "/api/profile/update")
 # The most particular first: the first class that fits decides.
 STATUS: tuple[tuple[type[GnaError], int], ...] = (
     (NotLetIn, 401),
@@ -64,8 +66,8 @@ def _of_http(request: Request, error: HTTPException) -> Response:
     if error.status_code == 429 and is_page(request):
         wait = int((error.headers or {})["Retry-After"])
         return page(request, "too_many.html", status=429, headers=error.headers, minutes=math.ceil(wait / 60))
-    if error.status_code == 404 and wants_html(request) and not request.url.path.startswith(("/api/", "/admin/api/")):
-        return page(request, "not_found.html", status=404)
+    if wants_html(request) and (error.status_code == 404 or request.url.path in FORMS_SENT_TO):
+        return page(request, "not_found.html", status=error.status_code, headers=error.headers)
     return reply(error.status_code, _http_reason(error), error.headers)
 
 

@@ -48,8 +48,7 @@ class Ground:
     @property
     def secret(self) -> str | None:
         """The key of the hashes that keep deleted people deleted."""
-        key = self.settings.secret_key
-        return key.get_secret_value() if key else None
+        return self.settings.hash_key
 
     async def run(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change something for a visitor."""

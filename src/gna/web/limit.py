@@ -10,6 +10,8 @@ from gna.web.ground import ground
 
 SIGN_UPS = Allowance("sign-up", 5, 60)
 LINKS = Allowance("magic-link", 3, 60 * 60)
+# Each answer may tell whether an address is registered, so there are not many.
+CHANGES = Allowance("email-change", 20, 15 * 60)
 # Nobody types so fast: this only keeps the counting of addresses small.
 LINKS_OF_VISITOR = Allowance("magic-link-visitor", 60, 60)
 

@@ -16,7 +16,7 @@ from gna.web.api.shapes import Status, body, errors
 from gna.web.body import FORMS, content_type, fields
 from gna.web.ground import ground
 from gna.web.language import language_of
-from gna.web.limit import LINKS, LINKS_OF_VISITOR, spend
+from gna.web.limit import CHANGES, LINKS, LINKS_OF_VISITOR, spend
 from gna.web.pages.render import is_page, page
 from gna.web.visitor import visitor
 
@@ -69,7 +69,7 @@ async def post_request_link(request: Request) -> Response:
     "/api/profile/update",
     summary="Change nickname or address",
     response_model=Status,
-    responses=errors(400, 401, 409, 413, 415, 503),
+    responses=errors(400, 401, 409, 413, 415, 429, 503),
     openapi_extra=body(UpdateBody),
 )
 async def post_update(request: Request) -> Response:
@@ -82,6 +82,8 @@ async def post_update(request: Request) -> Response:
         if not isinstance(token, str) or not tokens.is_shaped(token):
             raise NotLetIn("Invalid or expired token")
         wish = _wish(request, sent)
+        if wish.email is not None:
+            await spend(request, CHANGES, token)
         updated = await here.run(timed(update), token, wish, site=here.site.speaking(language_of(request)))
         if updated is None:
             raise NotLetIn("Invalid or expired token")

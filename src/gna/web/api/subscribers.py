@@ -1,11 +1,13 @@
 """The subscribers, for those who run the publication: list, search, change, remove, export, import."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
 from gna import clock, ids
@@ -16,7 +18,7 @@ from gna.subscribers.admission import Publication
 from gna.subscribers.directory import Change
 from gna.subscribers.export import export, problem_file
 from gna.subscribers.imports import Importer
-from gna.web.api.shapes import errors
+from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_object
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
@@ -26,6 +28,22 @@ router = APIRouter(prefix="/admin/api", tags=["admin"])
 # Up to here the answer waits for the end of the import; a larger file is a job to watch.
 SMALL = 256 * 1024
 Q_MAX = 200
+
+
+class ImportBody(BaseModel):
+    """A file of people."""
+
+    file: bytes = Field(description="CSV, or a ZIP of CSV files")
+    dry_run: bool = Field(False, description="only count what would happen")
+
+
+class ChangeBody(BaseModel):
+    """What to change of a person; what is left out stays."""
+
+    nickname: str | None = Field(None, description="1–50 characters, or null for none", examples=["Ana"])
+    ocd_ids: list[str] | None = Field(None, description="the places", examples=[["ocd-division/country:ro"]])
+    attributes: dict[str, Any] | None = Field(None, description="all of them", examples=[{"city": "Cluj"}])
+    lists: list[str] | None = Field(None, description="the lists they are on, and no others", examples=[["general"]])
 
 
 @router.get("/subscribers", summary="List or search subscribers", responses=errors(400, 503))
@@ -39,10 +57,16 @@ async def list_subscribers(request: Request, page: str = "1", per_page: str = "2
 @router.get("/subscribers/export.csv", summary="Download subscribers as CSV", response_class=StreamingResponse)
 def export_subscribers(request: Request, q: str = "") -> StreamingResponse:
     """Everybody who matches `q`, or all; UTF-8 with a byte order mark, for spreadsheets."""
-    return _csv(export(ground(request).db, q=_text(q)), "subscribers.csv")
+    pieces = export(ground(request).db, q=_text(q))
+    return _csv(chain([next(pieces)], pieces), "subscribers.csv")
 
 
-@router.post("/subscribers/import", summary="Import subscribers", responses={202: {}, **errors(400, 413, 415, 503)})
+@router.post(
+    "/subscribers/import",
+    summary="Import subscribers",
+    responses={202: {"description": "A large file: a job to watch"}, **errors(400, 413, 503)},
+    openapi_extra=body(ImportBody, "multipart/form-data"),
+)
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
     """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` only counts."""
     here = ground(request)
@@ -54,7 +78,7 @@ async def import_subscribers(request: Request, dry_run: str = "") -> JSONRespons
             raise Refused("The field `file` is missing")
         counts_only = (dry_run or str(form.get("dry_run", ""))).lower() in ("1", "true", "yes", "on")
         name = (file.filename or "upload.csv").rpartition("/")[2]
-        importer = Importer(here.db, worker=ids.new(), publication=Publication(here.site, here.secret))
+        importer = Importer(here.db, worker=ids.new(), publication=Publication.of(here.settings))
         small = (file.size or 0) <= SMALL
         import_id = await here.db.run(
             timed(imports.accept),
@@ -101,7 +125,12 @@ async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     return JSONResponse((await ground(request).look(directory.get, _id(subscriber_id))).shown())
 
 
-@router.patch("/subscribers/{subscriber_id}", summary="Change a subscriber", responses=errors(400, 404, 503))
+@router.patch(
+    "/subscribers/{subscriber_id}",
+    summary="Change a subscriber",
+    responses=errors(400, 404, 503),
+    openapi_extra=body(ChangeBody, "application/json"),
+)
 async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     """`nickname`, `ocd_ids`, `attributes`, `lists`; what is left out stays."""
     wish = Change.parse(parse_object(await request.body()))
@@ -130,7 +159,7 @@ def _id(text: str) -> str:
     return text
 
 
-def _csv(pieces: Any, name: str) -> StreamingResponse:
+def _csv(pieces: Iterable[str], name: str) -> StreamingResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(pieces, media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -67,7 +67,12 @@ async def leave_list_link(request: Request, token: str = "") -> Response:
 async def leave_list_one_click(request: Request, token: str = "") -> Response:
     """The same for mail programs: any body, an empty answer, never a redirect."""
     form = await posted(request)
-    wish = _signed(request, token or str(form.get("token", "")))
+    try:
+        wish = _signed(request, token or str(form.get("token", "")))
+    except Refused:
+        if not form.get(BUTTON):
+            raise
+        return page(request, "unsubscribe_invalid.html", status=400)
     await ground(request).run(timed(leave), wish)
     if form.get(BUTTON):
         return page(request, "left_list.html", list_key=wish.list_key)

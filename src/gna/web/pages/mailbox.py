@@ -72,7 +72,7 @@ def mail_html(request: Request, mail_id: str) -> Response:
     """The HTML part as the sender wrote it, locked into a sandbox."""
     mail = _read(_file(_folder(request), mail_id))
     return HTMLResponse(
-        f'<base target="_blank">{mail.html}',
+        mail.html.replace("<head>", '<head><base target="_blank">', 1),
         headers={"Content-Security-Policy": SANDBOX, "X-Frame-Options": "SAMEORIGIN"},
     )
 

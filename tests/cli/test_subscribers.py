@@ -1,0 +1,67 @@
+"""`gna subscribers`."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def gna(database_url: str, tmp_path: Path) -> Run:
+    """Runs a command on a database of its own."""
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "gna", "subscribers", *arguments],
+            cwd=tmp_path,
+            env={"DATABASE_URL": database_url, "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run
+
+
+def test_a_file_is_imported_listed_and_exported(gna: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("email,nickname\nana@example.org,Ana\nbo@example.org,\nbad@,x\n")
+    dry = gna("import", "people.csv", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert "Would import people.csv (gna): 3 rows" in dry.stdout
+    done = gna("import", "people.csv", "--errors", "errors.csv")
+    assert done.returncode == 0, done.stderr
+    assert "Imported people.csv" in done.stdout
+    assert "2 new" in done.stdout
+    assert "1 invalid" in done.stdout
+    assert "people.csv,4,Email is not a valid address" in (tmp_path / "errors.csv").read_text("utf-8-sig")
+    told = json.loads(gna("list", "--json", "--search", "ANA").stdout)
+    assert [item["email"] for item in told["items"]] == ["ana@example.org"]
+    assert told["total"] == 1
+    table = gna("list")
+    assert "bo@example.org" in table.stdout
+    assert "2 of 2" in table.stdout
+    rows = list(csv.DictReader(io.StringIO(gna("export").stdout.removeprefix("\ufeff"))))
+    assert {(row["email"], row["status"]) for row in rows} == {
+        ("ana@example.org", "Activated"),
+        ("bo@example.org", "Activated"),
+    }
+
+
+@pytest.mark.parametrize(("content", "reason"), [(None, "cannot be read"), ("name\nAna\n", "address"), ("", "empty")])
+def test_a_file_that_cannot_be_imported_is_one_sentence(
+    gna: Run, tmp_path: Path, content: str | None, reason: str
+) -> None:
+    if content is not None:
+        (tmp_path / "people.csv").write_text(content)
+    answer = gna("import", "people.csv")
+    assert answer.returncode == 1
+    assert answer.stderr.splitlines()[-1].startswith("gna: ")
+    assert reason in answer.stderr
+    assert "Traceback" not in answer.stderr

@@ -1,0 +1,333 @@
+"""Importing people: from a file to rows, in the background, once."""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from gna import clock, ids
+from gna.db import Database, timed
+from gna.jobs import workers
+from gna.outbox import messages
+from gna.subscribers import imports, lists
+from gna.subscribers.admission import Publication
+from gna.subscribers.imports import Importer, State, chunks, problems
+from gna.subscribers.leave import remove, unsubscribe
+from gna.subscribers.table import subscribers, suppressions
+from tests.factories import NOW, SITE, a_subscriber, count, the_subscriber
+
+EXPORTS = Path(__file__).parent / "exports"
+KEY = "k" * 40
+
+
+def importer(db: Database, *, secret: str | None = KEY) -> Importer:
+    return Importer(db, worker=ids.new(), publication=Publication(SITE, secret))
+
+
+def run(
+    db: Database, content: str | bytes, *, name: str = "people.csv", dry_run: bool = False, secret: str | None = KEY
+) -> Any:
+    """Import a file to its end; the row of the import, with `fates`."""
+    data = content.encode() if isinstance(content, str) else content
+    one = importer(db, secret=secret)
+    with db.write() as tx:
+        import_id = timed(imports.accept)(tx, io.BytesIO(data), name=name, dry_run=dry_run, worker=one.worker)
+    return one.finish(import_id)
+
+
+def fates(row: Any) -> dict[str, int]:
+    """What happened, without what did not."""
+    return {fate: number for fate, number in row.counts.items() if number}
+
+
+def person(db: Database, email: str) -> Any:
+    with db.read() as tx:
+        return the_subscriber(tx, email)
+
+
+def reasons(db: Database) -> list[tuple[int, str]]:
+    with db.read() as tx:
+        return [(row.row, row.reason) for row in tx.execute(sa.select(problems).order_by(problems.c.number))]
+
+
+class TestOwnFormat:
+    """The columns of the contract."""
+
+    def test_people_come_in_activated_and_get_no_mail(self, db: Database) -> None:
+        row = run(db, "email,nickname\nana@example.org,Ana\nbo@example.org,\n")
+        assert (row.state, row.position, fates(row)) == (State.DONE, 2, {"new": 2})
+        assert person(db, "ana@example.org").nickname == "Ana"
+        assert person(db, "bo@example.org").activated_at is not None
+        with db.read() as tx:
+            assert (count(tx, messages), count(tx, chunks)) == (0, 0)
+
+    def test_every_column(self, db: Database) -> None:
+        run(
+            db,
+            "email,nickname,status,activated_at,ocd_ids,state,lists,shoe size\n"
+            "ana@example.org,Ana,activated,2020-02-03T04:05:06Z,ocd/a; ocd/b;ocd/a,RO,news;sport,38\n",
+        )
+        ana = person(db, "ana@example.org")
+        assert clock.iso(ana.activated_at) == clock.iso(ana.created_at) == "2020-02-03T04:05:06.000000Z"
+        assert (ana.ocd_ids, ana.attributes) == (["ocd/a", "ocd/b"], {"state": "RO", "shoe size": "38"})
+        with db.read() as tx:
+            assert [one.list_key for one in lists.of(tx, [ana.id])[ana.id]] == ["news", "sport"]
+
+    def test_without_lists_they_are_on_general(self, db: Database) -> None:
+        run(db, "email\nana@example.org\n")
+        ana = person(db, "ana@example.org").id
+        with db.read() as tx:
+            assert [one.list_key for one in lists.of(tx, [ana])[ana]] == ["general"]
+
+    def test_pending_people_are_asked_to_confirm(self, db: Database) -> None:
+        assert fates(run(db, "email,status,lists\nana@example.org,Pending,news\n")) == {"new": 1}
+        ana = person(db, "ana@example.org")
+        assert (ana.activated_at, ana.confirmation_token is None) == (None, False)
+        with db.read() as tx:
+            assert tx.scalars(sa.select(messages.c.to_email)).all() == ["ana@example.org"]
+            assert [one.list_key for one in lists.of(tx, [ana.id])[ana.id]] == ["news"]
+        assert fates(run(db, "email,status\nana@example.org,Pending\n")) == {"unchanged": 1}
+        with db.read() as tx:
+            assert count(tx, messages) == 1, "nobody is asked twice by the same file"
+
+    def test_a_pending_person_whom_the_file_knows_as_activated_is_activated(self, db: Database) -> None:
+        run(db, "email,status\nana@example.org,Pending\n")
+        assert fates(run(db, "email,status\nana@example.org,Activated\n")) == {"updated": 1}
+        ana = person(db, "ana@example.org")
+        assert (ana.activated_at is None, ana.confirmation_token) == (False, None)
+        with db.read() as tx:
+            assert count(tx, messages) == 0, "the question is not needed any more"
+
+    def test_bad_rows_are_left_out_with_their_reasons(self, db: Database) -> None:
+        row = run(
+            db,
+            "email,nickname,status,lists\n"
+            "ana@,x,,\n"
+            ",x,,\n"
+            f"bo@example.org,{'x' * 51},,\n"
+            "cy@example.org,,Maybe,\n"
+            "dan@example.org,,,not a key\n"
+            "eve@example.org,Eve,,\n",
+        )
+        assert fates(row) == {"invalid": 5, "new": 1}
+        assert reasons(db) == [
+            (2, "Email is not a valid address"),
+            (3, "Email is required"),
+            (4, "Nickname must be 1–50 characters"),
+            (5, "Status must be Activated or Pending"),
+            (6, "A list key is 1–64 letters, digits or - _ . :"),
+        ]
+
+    def test_the_same_file_twice_changes_nothing(self, db: Database) -> None:
+        content = "email,nickname,city\nana@example.org,Ana,Cluj\nANA@example.org,Ana,Cluj\n"
+        assert fates(run(db, content)) == {"new": 1, "unchanged": 1}
+        before = person(db, "ana@example.org")
+        assert fates(run(db, content)) == {"unchanged": 2}
+        assert person(db, "ana@example.org") == before
+
+    def test_what_the_file_says_replaces_and_what_it_leaves_out_stays(self, db: Database) -> None:
+        run(db, "email,nickname,city,shoe\nana@example.org,Ana,Cluj,38\n")
+        assert fates(run(db, "email,nickname,city,lists\nana@example.org,,Iași,news\n")) == {"updated": 1}
+        ana = person(db, "ana@example.org")
+        assert (ana.nickname, ana.attributes) == ("Ana", {"city": "Iași", "shoe": "38"})
+        with db.read() as tx:
+            assert [one.list_key for one in lists.of(tx, [ana.id])[ana.id]] == ["general", "news"]
+
+    def test_a_later_row_of_one_person_comes_on_top(self, db: Database) -> None:
+        assert fates(run(db, "email,nickname\nana@example.org,Ana\nana@example.org,Anca\n")) == {"new": 1, "updated": 1}
+        assert person(db, "ana@example.org").nickname == "Anca"
+
+    def test_our_own_export_comes_back_as_it_was(self, db: Database) -> None:
+        from gna.subscribers.export import export
+
+        with db.write() as tx:
+            a_subscriber(tx, email="+x@example.org", nickname="=Sum", activated=True)
+        exported = "".join(export(db, q=""))
+        before = person(db, "+x@example.org")
+        with db.write() as tx:
+            remove(tx, before.id)
+        assert fates(run(db, exported)) == {"new": 1}
+        after = person(db, "+x@example.org")
+        assert (after.email, after.nickname, after.activated_at) == (before.email, before.nickname, before.activated_at)
+
+
+class TestStayingAway:
+    """Whoever left is not brought back."""
+
+    @pytest.mark.parametrize("secret", [KEY, None])
+    def test_one_who_unsubscribed_is_not_imported_again(self, db: Database, secret: str | None) -> None:
+        run(db, "email\nana@example.org\n", secret=secret)
+        with db.write() as tx:
+            unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=secret, now=NOW)
+        assert fates(run(db, "email\nANA@example.org\nbo@example.org\n", secret=secret)) == {"suppressed": 1, "new": 1}
+        assert person(db, "ana@example.org") is None
+        assert [row for row, _ in reasons(db)] == [2]
+
+    def test_a_key_that_is_set_later_does_not_forget(self, db: Database) -> None:
+        with db.write() as tx:
+            a_subscriber(tx, activated=True)
+            unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=None, now=NOW)
+        assert fates(run(db, "email\nana@example.org\n", secret=KEY)) == {"suppressed": 1}
+
+    def test_one_whom_an_admin_removed_may_be_imported_again(self, db: Database) -> None:
+        with db.write() as tx:
+            remove(tx, a_subscriber(tx, activated=True))
+        assert fates(run(db, "email\nana@example.org\n")) == {"new": 1}
+
+    def test_one_who_came_back_and_was_removed_may_be_imported_again(self, db: Database) -> None:
+        from gna.subscribers.confirm import confirm
+        from gna.subscribers.signup import SignUp, subscribe
+
+        with db.write() as tx:
+            a_subscriber(tx, activated=True)
+            unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=KEY, now=NOW)
+            subscribe(tx, SignUp("ana@example.org"), site=SITE, now=NOW)
+            url = tx.execute(sa.select(messages.c.slots)).scalar_one()["confirm_url"]
+            confirm(tx, url.partition("token=")[2], secret=KEY, now=NOW)
+            assert count(tx, suppressions) == 0
+            remove(tx, the_subscriber(tx, "ana@example.org").id)
+        assert fates(run(db, "email\nana@example.org\n")) == {"new": 1}
+
+    def test_the_hash_tells_nobody_the_address(self, db: Database) -> None:
+        with db.write() as tx:
+            a_subscriber(tx, activated=True)
+            unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=KEY, now=NOW)
+            [row] = tx.execute(sa.select(suppressions)).all()
+        assert len(row.hash) == 64
+        assert "ana" not in str(row)
+
+    def test_unsubscribed_and_cleaned_people_of_another_product_stay_away(self, db: Database) -> None:
+        out = "Email Address,First Name,Last Name,UNSUB_TIME,LEID,EUID\nana@example.org,A,B,2024-01-01 10:00:00,1,e1\n"
+        cleaned = (
+            "Email Address,First Name,Last Name,CLEAN_TIME,LEID,EUID\nbo@example.org,B,B,2024-01-01 10:00:00,2,e2\n"
+        )
+        assert fates(run(db, out)) == {"opted_out": 1}
+        assert fates(run(db, cleaned)) == {"opted_out": 1}
+        assert fates(run(db, "email\nana@example.org\nbo@example.org\n")) == {"suppressed": 2}
+        with db.read() as tx:
+            assert sorted(tx.scalars(sa.select(suppressions.c.reason))) == ["cleaned", "unsubscribed"]
+
+    def test_an_opt_out_elsewhere_ends_what_is_older_here(self, db: Database) -> None:
+        header = "Email Address,First Name,Last Name,UNSUB_TIME,LEID,EUID\n"
+        with db.write() as tx:
+            a_subscriber(tx, email="before@example.org", activated=True)
+            a_subscriber(tx, email="after@example.org", activated=True)
+        row = run(
+            db,
+            header
+            + "before@example.org,A,B,2026-11-15 12:00:01,1,e1\n"
+            + "after@example.org,A,B,2026-11-15 11:59:59,2,e2\n",
+        )
+        assert fates(row) == {"removed": 1, "unchanged": 1}
+        assert person(db, "before@example.org") is None
+        assert person(db, "after@example.org") is not None
+
+    def test_a_list_that_somebody_left_stays_left(self, db: Database) -> None:
+        from gna.subscribers.lists import Leaving, leave
+
+        run(db, "email,lists\nana@example.org,news\n")
+        with db.write() as tx:
+            leave(tx, Leaving("ana@example.org", "news"), now=NOW)
+        run(db, "email,lists\nana@example.org,news;sport\n")
+        ana = person(db, "ana@example.org").id
+        with db.read() as tx:
+            assert [(one.list_key, one.unsubscribed_at) for one in lists.of(tx, [ana])[ana]] == [
+                ("news", NOW),
+                ("sport", None),
+            ]
+
+    def test_all_three_files_of_mailchimp_in_one_zip(self, db: Database) -> None:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for file in sorted(EXPORTS.glob("mailchimp*.csv")):
+                archive.write(file, file.name)
+        row = run(db, packed.getvalue(), name="export.zip")
+        assert row.state == State.DONE
+        assert row.format == "mailchimp"
+        assert fates(row)["new"] >= 1
+        assert fates(row)["opted_out"] >= 2
+
+
+class TestDryRun:
+    """Counts and nothing else."""
+
+    def test_it_counts_as_the_import_then_does_and_writes_nothing(self, db: Database) -> None:
+        with db.write() as tx:
+            a_subscriber(tx, email="known@example.org", nickname="Old", activated=True)
+            a_subscriber(tx, email="gone@example.org", activated=True)
+            unsubscribe(tx, the_subscriber(tx, "gone@example.org").unsubscribe_token, secret=KEY, now=NOW)
+        content = (
+            "email,nickname\nnew@example.org,A\nknown@example.org,New\ngone@example.org,\nbad@,\nnew@example.org,B\n"
+        )
+        foreseen = run(db, content, dry_run=True)
+        with db.read() as tx:
+            assert count(tx, subscribers) == 1
+        assert person(db, "known@example.org").nickname == "Old"
+        done = run(db, content)
+        assert foreseen.counts == done.counts
+        assert fates(done) == {"new": 1, "updated": 2, "suppressed": 1, "invalid": 1}
+
+
+class TestCrashes:
+    """A killed worker loses and repeats nothing."""
+
+    def test_another_worker_goes_on_where_a_dead_one_stopped(
+        self, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(imports, "BATCH", 3)
+        content = "email,nickname\n" + "".join(f"p{n}@example.org,P{n}\n" for n in range(10)) + "bad@,\n"
+        with db.write() as tx:
+            import_id = imports.accept(tx, io.BytesIO(content.encode()), name="p.csv", dry_run=False, now=clock.now())
+        dead = importer(db)
+        dead._begin(None)
+        assert dead._run
+        dead._batch(dead._run)
+        with db.read() as tx:
+            assert count(tx, subscribers) == 3
+            assert imports.the_import(tx, import_id).state == State.RUNNING
+        dead._close()
+        done = importer(db).finish(import_id)
+        assert (done.state, done.position, fates(done)) == (State.DONE, 11, {"new": 10, "invalid": 1})
+        with db.read() as tx:
+            assert count(tx, subscribers) == 10
+
+    def test_a_living_worker_is_not_robbed(self, db: Database) -> None:
+        with db.write() as tx:
+            imports.accept(
+                tx, io.BytesIO(b"email\na@example.org\n"), name="p.csv", dry_run=False, worker="w1", now=clock.now()
+            )
+            timed(workers.beat)(tx, "w1")
+        assert importer(db).work() is False
+
+    def test_two_workers_never_share_an_import(self, db: Database) -> None:
+        with db.write() as tx:
+            imports.accept(tx, io.BytesIO(b"email\na@example.org\n"), name="p.csv", dry_run=False, now=clock.now())
+            timed(workers.beat)(tx, "w1")
+            assert timed(imports.claim)(tx, worker="w1") is not None
+            assert timed(imports.claim)(tx, worker="w2") is None
+
+
+class TestFilesThatCannotBeImported:
+    """One clear sentence, and nothing changed."""
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"\n\n", b"name,city\nAna,Cluj\n", b"<!doctype html><p>x", b"PK\x03\x04broken"]
+    )
+    def test_it_fails_with_a_reason(self, db: Database, content: bytes) -> None:
+        row = run(db, content)
+        assert row.state == State.FAILED
+        assert row.error
+        with db.read() as tx:
+            assert (count(tx, subscribers), count(tx, chunks)) == (0, 0)
+
+    def test_old_imports_are_forgotten(self, db: Database) -> None:
+        row = run(db, "email\nbad@\n")
+        with db.write() as tx:
+            imports.forget(tx, now=clock.now())
+            assert imports.the_import(tx, row.id)
+            imports.forget(tx, now=clock.now() + imports.KEPT)
+            assert count(tx, imports.imports) == 0
+            assert count(tx, problems) == 0
