@@ -270,3 +270,23 @@ def test_a_visitor_who_gave_up_before_their_turn_changes_nothing(db: Database) -
     asyncio.run(give_up())
     with db.read() as tx:
         assert count(tx, subscribers) == 0
+
+
+def test_a_full_disk_is_told_to_everybody_who_waited(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path / 'full.db'}")
+    with db.write() as tx:
+        tx.exec_driver_sql("CREATE TABLE stuff (x BLOB)")
+        tx.exec_driver_sql("PRAGMA max_page_count=20")
+
+    def fill(tx: sa.Connection) -> None:
+        tx.exec_driver_sql("INSERT INTO stuff VALUES (zeroblob(20000))")
+
+    async def together() -> list[BaseException | None]:
+        return await asyncio.gather(*(db.run(fill) for _ in range(10)), return_exceptions=True)
+
+    results = asyncio.run(together())
+    with db.read() as tx:
+        kept = tx.execute(sa.text("SELECT count(*) FROM stuff")).scalar_one()
+    assert kept == results.count(None)
+    assert {type(result) for result in results if result is not None} == {DatabaseAway}
+    db.close()

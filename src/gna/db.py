@@ -9,9 +9,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -25,6 +24,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from gna import clock
 from gna.errors import CannotStart, DatabaseAway
+from gna.group import Group
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,8 +46,8 @@ READERS = 4
 # SQLite's log may grow to 128 MB before a commit has to move it into the file, and whoever made that commit waits;
 # whoever writes much moves it with `checkpoint`, which nobody waits for.
 LOG_PAGES = 32_000
-# So many changes at most share one commit.
-TOGETHER = 64
+# Seconds: longer than Python takes to wake a waiting thread.
+GIVE_WAY = 0.01
 # What SQLite says of a file or a disk, as against a statement; its words then name neither rows nor values.
 BROKEN = {
     sqlite3.SQLITE_BUSY,
@@ -109,7 +109,7 @@ class Database:
         # On SQLite one thread writes, so that waiting for the writer never uses up the readers' threads.
         self._writing = ThreadPoolExecutor(writers, thread_name_prefix="db-write")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="db-read")
-        self._group = _Group(self.write, self._writing) if writers == 1 else None
+        self._group = Group(self.write, self._writing, _is_away) if writers == 1 else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -135,6 +135,11 @@ class Database:
     async def look(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a whole reading transaction in a thread."""
         return await _hop(self._reading, self.read, lambda tx: action(tx, *args, **kwargs))
+
+    def give_way(self) -> None:
+        """On SQLite, let those who wait for the one writer have it; who asks again at once would mostly win."""
+        if self.kind == "sqlite":
+            time.sleep(GIVE_WAY)
 
     def checkpoint(self) -> None:
         """On SQLite, move what the log holds into the file while others go on reading and writing."""
@@ -166,63 +171,6 @@ class Database:
         self._reading.shutdown()
         self._writer.dispose()
         self._reader.dispose()
-
-
-class _Group:
-    """On SQLite, changes that wait for the one writer are committed together: one flush to the disk for all.
-
-    Each is kept apart by a savepoint, so that one that fails is undone alone; none is answered before the commit.
-    """
-
-    def __init__(self, begin: Callable[[], AbstractContextManager[Connection]], writing: ThreadPoolExecutor) -> None:
-        self._begin = begin
-        self._writing = writing
-        self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
-
-    async def run(self, action: Callable[[Connection], T]) -> T:
-        """Wait until the action was committed with whatever else was waiting."""
-        done: Future[T] = Future()
-        self._waiting.append((action, done))
-        self._writing.submit(self._write)
-        return await asyncio.wrap_future(done)
-
-    def _write(self) -> None:
-        """Take all that waits; what another round took already is not here any more."""
-        size = min(len(self._waiting), TOGETHER)
-        round_ = [
-            pair for pair in (self._waiting.popleft() for _ in range(size)) if pair[1].set_running_or_notify_cancel()
-        ]
-        if not round_:
-            return
-        try:
-            with self._begin() as tx:
-                outcomes = [(done, *_apart(tx, action, alone=len(round_) == 1)) for action, done in round_]
-        except BaseException as error:
-            for _, done in round_:
-                done.set_exception(error)
-            return
-        for done, result, failure in outcomes:
-            if failure:
-                done.set_exception(failure)
-            else:
-                done.set_result(result)
-
-
-def _apart(tx: Connection, action: Callable[[Connection], T], *, alone: bool) -> tuple[T | None, Exception | None]:
-    """The action's result or its failure, which has then left no trace."""
-    if alone:
-        return action(tx), None
-    # Straight to the driver: SQLAlchemy's own savepoints would cost as much as the action.
-    execute = tx.connection.driver_connection.execute  # type: ignore[union-attr]
-    execute("SAVEPOINT apart")
-    try:
-        result = action(tx)
-    except Exception as error:
-        execute("ROLLBACK TO apart")
-        return None, error
-    finally:
-        execute("RELEASE apart")
-    return result, None
 
 
 def _parse(url: str) -> URL:
@@ -382,6 +330,10 @@ def _translated() -> Iterator[None]:
         raise DatabaseAway(f"The database does not answer{_reason(error)}.") from error
     except exc.TimeoutError as error:
         raise DatabaseAway("The database does not answer: every connection is busy.") from error
+
+
+def _is_away(error: Exception) -> bool:
+    return isinstance(error, exc.DBAPIError) and not _is_a_mistake(error)
 
 
 def _is_a_mistake(error: exc.DBAPIError) -> bool:

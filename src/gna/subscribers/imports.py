@@ -179,6 +179,7 @@ class Importer:
         try:
             while self._run and time.monotonic() < deadline:
                 self._batch(self._run)
+                self._db.give_way()
             self._db.checkpoint()
         except Refused as refusal:
             self._end(State.FAILED, error=str(refusal))
