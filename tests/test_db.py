@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from gna.db import Database, answers, insert, timed
 from gna.errors import CannotStart, DatabaseAway
+from gna.migrations import migrate
 from gna.subscribers.table import subscribers
 from tests.conftest import Databases
 from tests.factories import a_message, a_subscriber, count, the_subscriber
@@ -289,4 +290,17 @@ def test_a_full_disk_is_told_to_everybody_who_waited(tmp_path: Path) -> None:
         kept = tx.execute(sa.text("SELECT count(*) FROM stuff")).scalar_one()
     assert kept == results.count(None)
     assert {type(result) for result in results if result is not None} == {DatabaseAway}
+    db.close()
+
+
+def test_a_person_who_is_gone_is_gone_from_the_files_too(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path / 'gna.db'}")
+    migrate(db)
+    with db.write() as tx:
+        a_subscriber(tx, email="vanishing.vera@example.org", activated=True)
+    with db.write() as tx:
+        tx.execute(sa.delete(subscribers))
+    assert b"vanishing.vera" in (tmp_path / "gna.db-wal").read_bytes()
+    db.empty_log()
+    assert not [file for file in tmp_path.iterdir() if b"vanishing.vera" in file.read_bytes()]
     db.close()

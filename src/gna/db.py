@@ -152,6 +152,12 @@ class Database:
                 if pages == moved:
                     return
 
+    def empty_log(self) -> None:
+        """On SQLite, leave nothing in the log: what was deleted from the file still stands there in its old pages."""
+        if self.kind == "sqlite":
+            with _translated(), self._writer.connect() as tx:
+                tx.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[union-attr]
+
     def vacuum(self, table: str) -> None:
         """On PostgreSQL, do now what it would do some time after many rows changed."""
         if self.kind == "sqlite":

@@ -31,7 +31,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         async def clean() -> bool:
             await db.run(timed(clean_up))
             await db.run(timed(imports.forget))
-            await asyncio.to_thread(db.checkpoint)
+            await asyncio.to_thread(db.empty_log)
             return False
 
         async def import_some() -> bool:
