@@ -21,7 +21,7 @@ from bench.idle import answers
 from bench.load import Load, post_json, press
 from gna import ids
 
-ROUNDS, REQUESTS, CONNECTIONS = 1, 3000, 16
+ROUNDS, REQUESTS, CONNECTIONS = 5, 3000, 16
 LIMIT = 0.35
 PEER = """
 import sqlite3, sys, threading, uvicorn

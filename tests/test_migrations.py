@@ -88,7 +88,7 @@ def _plain(definition: str) -> str:
 
 SQLITE = "SELECT tbl_name, name, coalesce(sql, '') FROM sqlite_master"
 POSTGRESQL = """
-    SELECT table_name, column_name, concat_ws(' ', ordinal_position, data_type, is_nullable, column_default,
+    SELECT table_name, column_name, concat_ws(' ', data_type, is_nullable, column_default,
            collation_name, generation_expression)
       FROM information_schema.columns WHERE table_schema = 'public'
     UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'

@@ -10,4 +10,4 @@ def now() -> datetime:
 
 def iso(moment: datetime) -> str:
     """ISO 8601 in UTC with `Z` and always six decimals, so that text sorts as time does."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

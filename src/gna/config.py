@@ -92,6 +92,9 @@ class Settings(BaseModel):
     trusted_proxies: Networks = server(
         (), "Proxies whose word about the visitor's IP is believed: addresses or networks."
     )
+    metrics_allow: Networks = server(
+        (), "Who may read `/metrics` besides this machine: addresses or networks of your Prometheus."
+    )
     links_need_click: Flag = server(
         False, "Turn every link that acts into a page with one button, against mail scanners."
     )

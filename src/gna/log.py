@@ -45,6 +45,8 @@ def setup(*, level: str, format: str, to: TextIO | None = None) -> None:
     logging.getLogger("gna").setLevel(level.upper())
     # The info lines of libraries are noise to an operator, and quote addresses with tokens in them.
     root.setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
+    # It warns of every broken form, which anybody can send.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
 def get(name: str) -> Any:

@@ -36,6 +36,7 @@ def sign(payload: str, secret: str) -> str:
 def verified(token: str, secret: str) -> str | None:
     """The payload of a signed token, or None if somebody else wrote it."""
     encoded, _, signature = token.partition(".")
+    encoded, signature = encoded.rstrip("="), signature.rstrip("=")  # some write the padding, some do not
     try:
         payload = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
         given = signature.encode("ascii")

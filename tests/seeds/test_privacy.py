@@ -14,7 +14,11 @@ from gna import clock
 from gna.db import Database
 from gna.outbox import messages
 from gna.subscribers.cleanup import clean_up
+from gna.subscribers.lists import Leaving
 from gna.subscribers.table import subscribers
+from gna.web.app import create_app
+from gna.web.ground import Ground
+from tests.conftest import settings_for
 from tests.factories import NOW, a_message, a_subscriber, count
 from tests.seeds.reader import Reader
 
@@ -168,3 +172,46 @@ def test_nothing_personal_is_in_the_log(crowd: TestClient, db: Database, logged:
         "10.0.0.",
     ):
         assert secret not in written
+
+
+def test_the_counters_are_not_for_the_public(
+    crowd: TestClient, client: TestClient, database_url: str, db: Database, tmp_path: Path
+) -> None:
+    """Whoever can watch them sees whether a mail was sent, and so whether an address is known."""
+    assert crowd.get("/metrics").status_code == 404
+    assert client.get("/metrics", headers={"Host": "news.example.org"}).status_code == 404
+    assert client.get("/metrics").status_code == 200
+    settings = settings_for(database_url, tmp_path, METRICS_ALLOW="10.9.0.0/16")
+    app = create_app(Ground(settings, db))
+    for peer, status in (("10.9.1.1", 200), ("10.8.1.1", 404)):
+        assert TestClient(app, client=(peer, 1)).get("/metrics").status_code == status
+    assert (
+        TestClient(app, client=("10.9.1.1", 1)).get("/metrics", headers={"X-Forwarded-For": "8.8.8.8"}).status_code
+        == 404
+    )
+
+
+def test_a_form_never_changes_the_name_of_a_confirmed_person(reader: Reader) -> None:
+    reader.is_activated(nickname="Maria")
+    token = Leaving("ana@example.org", "general").sign("a secret")
+    reader.client.post(f"/unsubscribe?token={token}")
+    reader.subscribes(nickname="Idiot")
+    assert reader.row().nickname == "Maria"
+
+
+def test_the_address_of_somebody_who_left_is_in_nobody_elses_row(reader: Reader) -> None:
+    reader.is_activated("aa@example.org")
+    reader.updates(reader.enters("aa@example.org"), email="later@example.org")
+    person = reader.is_activated("later@example.org")
+    reader.client.post(f"/api/unsubscribe?token={person.unsubscribe_token}")
+    assert "later@" not in everything(reader.db)
+
+
+def test_both_used_links_stay_recognisable(reader: Reader) -> None:
+    reader.subscribes()
+    first = reader.link("confirm_url")
+    reader.client.get(first)
+    reader.updates(reader.enters(), email="anca@example.org")
+    second = reader.link("confirm_url")
+    reader.client.get(second)
+    assert [reader.client.get(link).status_code for link in (first, second)] == [200, 200]

@@ -1,9 +1,11 @@
 from datetime import timedelta
 
+import sqlalchemy as sa
+
 from gna.db import Database
 from gna.outbox import messages
 from gna.subscribers.cleanup import clean_up
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import subscribers, used_tokens
 from tests.factories import NOW, a_message, a_subscriber, count, the_subscriber
 
 PAST, FUTURE = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)
@@ -46,12 +48,18 @@ def test_an_expired_magic_link_is_cleared(db: Database) -> None:
     assert (person.magic_link_token, person.magic_link_expires_at) == (None, None)
 
 
-def test_an_expired_used_token_is_cleared(db: Database) -> None:
+def test_an_expired_used_token_is_forgotten(db: Database) -> None:
     with db.write() as tx:
-        a_subscriber(tx, activated=True, used_token="x", used_token_expires_at=PAST)
+        person = a_subscriber(tx, activated=True)
+        tx.execute(
+            sa.insert(used_tokens),
+            [
+                {"token": "old", "subscriber_id": person, "expires_at": PAST},
+                {"token": "young", "subscriber_id": person, "expires_at": FUTURE},
+            ],
+        )
         clean_up(tx, now=NOW)
-        person = the_subscriber(tx, "ana@example.org")
-    assert (person.used_token, person.used_token_expires_at) == (None, None)
+        assert tx.scalars(sa.select(used_tokens.c.token)).all() == ["young"]
 
 
 def test_what_has_not_expired_is_kept(db: Database) -> None:
@@ -59,7 +67,6 @@ def test_what_has_not_expired_is_kept(db: Database) -> None:
         a_subscriber(
             tx, activated=True, magic_link_token="x", magic_link_expires_at=FUTURE,
             confirmation_token="y", confirmation_expires_at=FUTURE, pending_email="new@example.org",
-            used_token="z", used_token_expires_at=FUTURE,
         )  # fmt: skip
         before = the_subscriber(tx, "ana@example.org")
         assert clean_up(tx, now=NOW) == 0

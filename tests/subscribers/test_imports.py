@@ -2,6 +2,8 @@
 
 import io
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +333,78 @@ class TestFilesThatCannotBeImported:
             imports.forget(tx, now=clock.now() + imports.KEPT)
             assert count(tx, imports.imports) == 0
             assert count(tx, problems) == 0
+
+
+class TestWhatStrangersCanDo:
+    """A form that anybody can fill in opens no door."""
+
+    def test_a_form_filled_in_by_a_stranger_does_not_lift_a_suppression(self, db: Database) -> None:
+        from gna.subscribers.signup import SignUp, subscribe
+
+        with db.write() as tx:
+            a_subscriber(tx, activated=True)
+            unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=KEY, now=NOW)
+            subscribe(tx, SignUp("ana@example.org"), site=SITE, now=clock.now())
+        for dry_run in (True, False):
+            assert fates(run(db, "email,status\nana@example.org,Activated\n", dry_run=dry_run)) == {"suppressed": 1}
+        assert person(db, "ana@example.org").activated_at is None
+
+    def test_an_address_that_was_given_up_is_not_imported(self, db: Database) -> None:
+        from gna import tokens
+        from gna.subscribers.confirm import Confirmed, confirm
+
+        token = tokens.new()
+        soon = clock.now() + timedelta(hours=1)
+        with db.write() as tx:
+            a_subscriber(
+                tx,
+                activated=True,
+                pending_email="new@example.org",
+                confirmation_token=tokens.digest(token),
+                confirmation_expires_at=soon,
+            )
+            assert confirm(tx, token, secret=KEY, now=clock.now()) is Confirmed.ADDRESS_CHANGED
+        assert fates(run(db, "email\nana@example.org\nnew@example.org\n")) == {"suppressed": 1, "unchanged": 1}
+
+
+def test_a_dry_run_may_go_through_many_threads(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imports, "SLICE", 0.001)
+    monkeypatch.setattr(imports, "BATCH", 2)
+    content = b"email\n" + b"".join(b"p%d@example.org\n" % n for n in range(20))
+    with db.write() as tx:
+        import_id = imports.accept(tx, io.BytesIO(content), name="p.csv", dry_run=True, now=clock.now())
+    one = importer(db)
+    for _ in range(40):
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(one.work).result()
+    with db.read() as tx:
+        row = imports.the_import(tx, import_id)
+    assert (row.state, fates(row)) == (State.DONE, {"new": 20})
+
+
+def test_the_same_file_with_lists_twice_changes_nothing(db: Database) -> None:
+    content = "email,lists\nana@example.org,news\n"
+    assert fates(run(db, content)) == {"new": 1}
+    assert fates(run(db, content)) == {"unchanged": 1}
+
+
+def test_people_who_leave_while_they_are_imported_do_not_stop_it(db: Database) -> None:
+    with db.write() as tx:
+        tokens_ = []
+        for n in range(300):
+            a_subscriber(tx, email=f"p{n}@example.org", activated=True)
+            tokens_.append(the_subscriber(tx, f"p{n}@example.org").unsubscribe_token)
+    content = "email,lists\n" + "".join(f"p{n}@example.org,news\n" for n in range(300))
+
+    def leave(token: str) -> None:
+        with db.write() as tx:
+            unsubscribe(tx, token, secret=KEY, now=clock.now())
+
+    with ThreadPoolExecutor(4) as pool:
+        leaving = [pool.submit(leave, token) for token in tokens_]
+        row = run(db, content)
+        for one in leaving:
+            one.result()
+    assert row.state == State.DONE
+    with db.read() as tx:
+        assert count(tx, subscribers) == 0

@@ -153,7 +153,9 @@ def test_a_nickname_is_trimmed_and_counted_in_code_points(typed: object, kept: s
     assert parse_nickname(typed) == kept
 
 
-@pytest.mark.parametrize("typed", ["   ", "x" * 51, 7, ["Ana"], "A\0na", "A\nna", "\ud800"])
+@pytest.mark.parametrize(
+    "typed", ["   ", "x" * 51, 7, ["Ana"], "A\0na", "A\nna", "\ud800", "\u200b", "\u3164", "A\u202ena"]
+)
 def test_other_nicknames_are_refused(typed: object) -> None:
     with pytest.raises(Refused, match="Nickname"):
         parse_nickname(typed)

@@ -163,12 +163,21 @@ class TestImport:
         answer = client.post(f"{LIST}/import", **sent)
         assert (answer.status_code, set(answer.json())) == (400, {"error"})
 
+    @pytest.mark.parametrize("word", ["xyz", "2", "y"])
+    def test_a_mistyped_safety_switch_is_400_and_imports_nobody(
+        self, client: TestClient, db: Database, word: str
+    ) -> None:
+        file = {"file": ("people.csv", "email\nana@example.org\n")}
+        assert client.post(f"{LIST}/import?dry_run={word}", files=file).status_code == 400
+        with db.read() as tx:
+            assert count(tx, subscribers) == 0
+
     def test_an_unknown_import_is_404(self, client: TestClient) -> None:
         assert client.get("/admin/api/imports/x").status_code == 404
         assert client.get("/admin/api/imports/x/errors.csv").status_code == 404
 
     def test_other_addresses_still_take_a_megabyte_only(self, client: TestClient) -> None:
-        answer = client.post(f"{LIST}/{'x' * 5}", content=b"x" * (1024 * 1024 + 1))
+        answer = client.patch(f"{LIST}/{'x' * 5}", content=b"x" * (1024 * 1024 + 1))
         assert answer.status_code == 413
 
 

@@ -31,6 +31,16 @@ class Protocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(SILENT, self.timeout_keep_alive_handler)
 
+    def on_message_begin(self) -> None:
+        """Whoever begins a request finishes its head, or makes room too."""
+        super().on_message_begin()
+        self._head_late = self.loop.call_later(SILENT, self.transport.close)
+
+    def on_headers_complete(self) -> None:
+        """The head is here; the body has its own limit."""
+        self._head_late.cancel()
+        super().on_headers_complete()
+
     def send_400_response(self, msg: str) -> None:
         """The application never sees such a request, so its own handler cannot answer."""
         body = json.dumps({"error": msg}).encode()

@@ -89,15 +89,20 @@ class Publication:
         return cls(Site.of(settings), settings.hash_key)
 
 
-def fate_of(person: Person, known: Any | None, *, barred: bool) -> Fate:
-    """What becomes of a person whose address is valid; `known` is their row, if they have one."""
+def fate_of(person: Person, known: Any | None, *, barred: bool, joins: bool = False) -> Fate:
+    """What becomes of a person whose address is valid; `known` is their row, if they have one.
+
+    Somebody who left is barred until they confirm anew themselves: a form that anybody can fill in does not count.
+    """
     if person.standing is Standing.UNCONFIRMED:
         return Fate.SKIPPED
     if person.standing in (Standing.UNSUBSCRIBED, Standing.CLEANED):
         return Fate.REMOVED if known and _ends(person, known) else Fate.UNCHANGED if known else Fate.OPTED_OUT
+    if barred and (known is None or known.activated_at is None):
+        return Fate.SUPPRESSED
     if known is None:
-        return Fate.SUPPRESSED if barred else Fate.NEW
-    return Fate.UPDATED if changes(person, known) or person.lists else Fate.UNCHANGED
+        return Fate.NEW
+    return Fate.UPDATED if joins or changes(person, known) else Fate.UNCHANGED
 
 
 def changes(person: Person, known: Any) -> dict[str, Any]:
@@ -124,9 +129,10 @@ def foresee(tx: Connection, batch: Sequence[Line], tally: Tally, *, seen: "Seen"
     """Count what `admit` would do, and write nothing."""
     people = list(_valid(batch, tally))
     known, barred = _known(tx, people), suppressed(tx, (email for _, email, _ in people), secret=secret)
+    joining = _joining(tx, people, known)
     for line, email, person in people:
         again = seen.before(email)
-        fate = fate_of(person, known.get(email.lower()), barred=email in barred)
+        fate = fate_of(person, known.get(email.lower()), barred=email in barred, joins=email in joining)
         tally.note(line, Fate.UPDATED if again and fate is Fate.NEW else fate)
 
 
@@ -163,12 +169,14 @@ def _without_repeats(people: Iterable[Valid]) -> Iterator[list[Valid]]:
 
 
 def _admit(tx: Connection, people: Sequence[Valid], tally: Tally, *, publication: Publication, now: datetime) -> None:
-    known = _known(tx, people)
+    # Whoever is about to leave waits until the batch is written; whoever has left is not in it.
+    known = _known(tx, people, lock=True)
     barred = suppressed(tx, (email for _, email, _ in people), secret=publication.secret)
+    joining = _joining(tx, people, known)
     sorted_out: dict[Fate, list[Valid]] = {fate: [] for fate in Fate}
     for valid in people:
         line, email, person = valid
-        fate = fate_of(person, known.get(email.lower()), barred=email in barred)
+        fate = fate_of(person, known.get(email.lower()), barred=email in barred, joins=email in joining)
         tally.note(line, fate)
         sorted_out[fate].append(valid)
     _add(tx, [v for v in sorted_out[Fate.NEW] if v[2].standing is Standing.ACTIVATED], now=now)
@@ -181,10 +189,22 @@ def _admit(tx: Connection, people: Sequence[Valid], tally: Tally, *, publication
         suppress(tx, out, secret=publication.secret, reason=reason, now=now)
 
 
-def _known(tx: Connection, people: Iterable[Valid]) -> Mapping[str, Any]:
+def _known(tx: Connection, people: Iterable[Valid], *, lock: bool = False) -> Mapping[str, Any]:
     columns = (s.id, s.email, s.nickname, s.activated_at, s.ocd_ids, s.attributes)
     keys = [email.lower() for _, email, _ in people]
-    return {row.email.lower(): row for row in tx.execute(sa.select(*columns).where(sa.func.lower(s.email).in_(keys)))}
+    rows = sa.select(*columns).where(sa.func.lower(s.email).in_(keys)).order_by(s.id)
+    return {row.email.lower(): row for row in tx.execute(rows.with_for_update() if lock else rows)}
+
+
+def _joining(tx: Connection, people: Iterable[Valid], known: Mapping[str, Any]) -> set[str]:
+    """The addresses of those we know whom the file puts on a list that they were never on."""
+    listed = {email: person.lists for _, email, person in people if person.lists and email.lower() in known}
+    present = lists.of(tx, [known[email.lower()].id for email in listed]) if listed else {}
+    return {
+        email
+        for email, wanted in listed.items()
+        if set(wanted) - {one.list_key for one in present[known[email.lower()].id]}
+    }
 
 
 def _ends(person: Person, known: Any) -> bool:
@@ -276,7 +296,8 @@ class Seen:
     def __init__(self) -> None:
         import sqlite3
 
-        self._rows = sqlite3.connect("")
+        # A worker may do each slice in another thread, one after the other.
+        self._rows = sqlite3.connect("", check_same_thread=False)
         self._rows.execute("CREATE TABLE seen (hash INTEGER PRIMARY KEY)")
 
     def before(self, email: str) -> bool:

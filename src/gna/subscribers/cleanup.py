@@ -9,7 +9,7 @@ from gna import outbox
 from gna.outbox import Kind
 from gna.subscribers.profile import ENTER_WITHIN
 from gna.subscribers.signup import CONFIRM_WITHIN
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import subscribers, used_tokens
 
 
 def clean_up(tx: Connection, *, now: datetime) -> int:
@@ -18,7 +18,7 @@ def clean_up(tx: Connection, *, now: datetime) -> int:
     gone = tx.execute(sa.delete(subscribers).where(s.activated_at.is_(None), s.confirmation_expires_at < now)).rowcount
     _clear(tx, s.confirmation_expires_at < now, "confirmation_token", "confirmation_expires_at", "pending_email")
     _clear(tx, s.magic_link_expires_at < now, "magic_link_token", "magic_link_expires_at")
-    _clear(tx, s.used_token_expires_at < now, "used_token", "used_token_expires_at")
+    tx.execute(sa.delete(used_tokens).where(used_tokens.c.expires_at < now))
     # A link that could not be mailed in its time is dead, and the address it was for may be a stranger's.
     outbox.forget(tx, Kind.MAGIC_LINK, before=now - ENTER_WITHIN)
     outbox.forget(tx, Kind.EMAIL_CHANGE, before=now - CONFIRM_WITHIN)

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import Enum, auto
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -9,8 +10,8 @@ from sqlalchemy.exc import IntegrityError
 
 from gna import outbox, tokens
 from gna.subscribers.lists import come_back
-from gna.subscribers.suppressions import welcome_back
-from gna.subscribers.table import GENERAL, subscribers
+from gna.subscribers.suppressions import Reason, suppress, welcome_back
+from gna.subscribers.table import GENERAL, subscribers, used_tokens
 
 s = subscribers.c
 
@@ -25,51 +26,62 @@ class Confirmed(Enum):
     NOT = auto()
 
 
+def peek(tx: Connection, token: str, *, now: datetime) -> Confirmed | None:
+    """What a click would find, without doing anything: None if the link still works."""
+    if tx.execute(_holder(token, now)).first():
+        return None
+    used = sa.select(used_tokens.c.token).where(
+        used_tokens.c.token == tokens.digest(token), used_tokens.c.expires_at > now
+    )
+    return Confirmed.BEFORE if tx.scalar(used) else Confirmed.NOT
+
+
 def confirm(tx: Connection, token: str, *, secret: str | None, now: datetime) -> Confirmed:
     """Do what the holder of this token asked for: activate them, take them back, or change their address."""
-    digest = tokens.digest(token)
-    holder = tx.execute(
-        sa.select(s.id, s.email, s.activated_at, s.pending_email)
-        .where(s.confirmation_token == digest, s.confirmation_expires_at > now)
-        .with_for_update()
-    ).first()
+    holder = tx.execute(_holder(token, now).with_for_update()).first()
     if holder is None:
-        used = sa.select(s.id).where(s.used_token == digest, s.used_token_expires_at > now)
-        return Confirmed.BEFORE if tx.scalar(used) else Confirmed.NOT
+        return peek(tx, token, now=now) or Confirmed.NOT
     if holder.activated_at is None:
-        _use_up(tx, holder.id, activated_at=now)
+        _use_up(tx, holder, activated_at=now)
         welcome_back(tx, holder.email, secret=secret)
         return Confirmed.SUBSCRIBED
     if holder.pending_email is None:
         if not come_back(tx, holder.id, GENERAL):
             return Confirmed.NOT
-        _use_up(tx, holder.id)
+        _use_up(tx, holder)
         return Confirmed.SUBSCRIBED
-    return _change_address(tx, holder.id, holder.pending_email, secret=secret)
+    return _change_address(tx, holder, secret=secret, now=now)
 
 
-def _change_address(tx: Connection, subscriber_id: str, email: str, *, secret: str | None) -> Confirmed:
+def _holder(token: str, now: datetime) -> sa.Select[Any]:
+    columns = (s.id, s.email, s.activated_at, s.pending_email, s.confirmation_token, s.confirmation_expires_at)
+    live = (s.confirmation_token == tokens.digest(token), s.confirmation_expires_at > now)
+    return sa.select(*columns).where(*live)
+
+
+def _change_address(tx: Connection, holder: Any, *, secret: str | None, now: datetime) -> Confirmed:
     """The first of two people who asked for the same address wins; the index decides, also in a race."""
     try:
         with tx.begin_nested():
-            _use_up(tx, subscriber_id, email=email, pending_email=None)
+            _use_up(tx, holder, email=holder.pending_email, pending_email=None)
     except IntegrityError:
         return Confirmed.TAKEN
-    outbox.redirect(tx, subscriber_id=subscriber_id, to=email)
-    welcome_back(tx, email, secret=secret)
+    outbox.redirect(tx, subscriber_id=holder.id, to=holder.pending_email)
+    welcome_back(tx, holder.pending_email, secret=secret)
+    # An old file must not bring the person in a second time, under the address that they gave up.
+    suppress(tx, [holder.email], secret=secret, reason=Reason.MOVED, now=now)
     return Confirmed.ADDRESS_CHANGED
 
 
-def _use_up(tx: Connection, subscriber_id: str, **changes: object) -> None:
+def _use_up(tx: Connection, holder: Any, **changes: object) -> None:
     """Apply the change; the token stays recognisable for a second click, and does nothing more."""
     tx.execute(
         sa.update(subscribers)
-        .where(s.id == subscriber_id)
-        .values(
-            used_token=s.confirmation_token,
-            used_token_expires_at=s.confirmation_expires_at,
-            confirmation_token=None,
-            confirmation_expires_at=None,
-            **changes,
+        .where(s.id == holder.id)
+        .values(confirmation_token=None, confirmation_expires_at=None, **changes)
+    )
+    tx.execute(
+        sa.insert(used_tokens).values(
+            token=holder.confirmation_token, subscriber_id=holder.id, expires_at=holder.confirmation_expires_at
         )
     )

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import clock
-from gna.db import Database
+from gna.db import Database, Instant
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
 from gna.subscribers.lists import Membership
@@ -79,8 +79,7 @@ class Change:
             columns["ocd_ids"] = _texts(sent["ocd_ids"], "ocd_ids")
         if "attributes" in sent:
             columns["attributes"] = _attributes(sent["attributes"])
-        wanted = None if "lists" not in sent else [lists.parse_list_key(key) for key in _texts(sent["lists"], "lists")]
-        return cls(columns, wanted)
+        return cls(columns, _list_keys(sent["lists"]) if "lists" in sent else None)
 
 
 def find(tx: Connection, *, q: str, page: int, per_page: int) -> tuple[list[Subscriber], int]:
@@ -125,13 +124,22 @@ def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
         if len(rows) < CHUNK:
             return
         last = rows[-1]
-        after = sa.or_(s.created_at < last.created_at, sa.and_(s.created_at == last.created_at, s.id < last.id))
+        # A comparison of pairs, which starts in the index where the last chunk ended; an OR would start anew.
+        after = sa.tuple_(s.created_at, s.id) < sa.tuple_(sa.literal(last.created_at, Instant()), sa.literal(last.id))
 
 
 def _people(tx: Connection, query: sa.Select[Any]) -> list[Subscriber]:
     rows = tx.execute(query).all()
     memberships = lists.of(tx, [row.id for row in rows])
     return [Subscriber(**row._mapping, lists=memberships[row.id]) for row in rows]
+
+
+def _list_keys(value: object) -> list[str]:
+    """Keys, or memberships as they are shown, of which those that were left do not count."""
+    shown = value if isinstance(value, list) else []
+    if any(isinstance(one, dict) for one in shown):
+        value = [one.get("list_key") for one in shown if isinstance(one, dict) and not one.get("unsubscribed_at")]
+    return [lists.parse_list_key(key) for key in _texts(value, "lists")]
 
 
 def _texts(value: object, name: str) -> list[str]:

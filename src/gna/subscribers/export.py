@@ -9,12 +9,11 @@ from gna import clock
 from gna.db import Database
 from gna.subscribers.admission import Problem
 from gna.subscribers.directory import everybody
+from gna.subscribers.formats.own import FORMULA
 
 COLUMNS = ("email", "nickname", "status", "activated_at")
 # Excel takes the file for UTF-8 only with this mark.
 BOM = "\ufeff"
-# A cell that starts so would be run as a formula; the import takes the mark away again.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export(db: Database, *, q: str) -> Iterator[str]:
@@ -29,7 +28,7 @@ def export(db: Database, *, q: str) -> Iterator[str]:
 
 def safe(text: str) -> str:
     """The text as a cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if FORMULA.match(text) else text
 
 
 def _cells(row: Any) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,8 +13,11 @@ from sqlalchemy.engine import Connection
 
 from gna import db, tokens
 from gna.errors import Refused
+from gna.mail import address
 from gna.subscribers.table import GENERAL, memberships, subscribers
 
+# Neither NUL nor half of a surrogate pair.
+STORABLE = re.compile(r"[^\x00\ud800-\udfff]*")
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
 
@@ -43,9 +47,11 @@ class Leaving:
             said = json.loads(tokens.verified(token, secret) or "")
             wish = cls(said["email"], said["list_key"])
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise Refused("The unsubscribe link is not complete") from None
-        if not isinstance(wish.email, str) or not isinstance(wish.list_key, str) or "\0" in wish.email + wish.list_key:
-            raise Refused("The unsubscribe link is not complete")
+            raise Refused("The unsubscribe link is not complete, or not one of ours") from None
+        if not all(isinstance(part, str) and STORABLE.fullmatch(part) for part in (wish.email, wish.list_key)):
+            raise Refused("The unsubscribe link is not complete, or not one of ours")
+        with suppress(Refused):  # one person, however the address is spelt
+            return cls(address.parse(wish.email), wish.list_key)
         return wish
 
 
@@ -87,12 +93,13 @@ def of(tx: Connection, subscriber_ids: Collection[str]) -> dict[str, list[Member
 
 
 def leave(tx: Connection, wish: Leaving, *, now: datetime) -> None:
-    """End one membership; for somebody unknown, or who is not on the list or has left it, nothing changes."""
+    """End one membership, or see that it never begins; for somebody unknown, or who has left, nothing changes."""
     person = tx.scalar(
         sa.select(subscribers.c.id).where(sa.func.lower(subscribers.c.email) == wish.email.lower()).with_for_update()
     )
-    if person is None or wish.list_key not in {membership.list_key for membership in of(tx, [person])[person]}:
+    if person is None:
         return
+    join(tx, {person: ()}, now=now)
     _end(tx, person, [wish.list_key], now=now)
 
 

@@ -20,6 +20,9 @@ from gna.subscribers.table import GENERAL, subscribers
 
 CONFIRM_WITHIN = timedelta(hours=24)
 NICKNAME_MAX = 50
+# Letters that look like nothing, and signs that turn the text around them.
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,18 @@ def parse_nickname(typed: object) -> str | None:
 
 def check_nickname(typed: object) -> str:
     """The nickname, if it is one."""
-    if not isinstance(typed, str) or not typed.strip() or len(typed) > NICKNAME_MAX:
+    if not isinstance(typed, str) or not _is_visible(typed) or len(typed) > NICKNAME_MAX:
         raise Refused("Nickname must be 1–50 characters")
     if typed != typed.strip():
         raise Refused("Nickname must not start or end with a space")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in typed):
+    if any(unicodedata.category(character) in ("Cc", "Cs") or character in TURNING for character in typed):
         raise Refused("Nickname contains characters that cannot be shown")
     return typed
+
+
+def _is_visible(text: str) -> bool:
+    """Whether there is anything to see."""
+    return any(unicodedata.category(character)[0] not in "ZC" and character not in BLANK for character in text)
 
 
 @db.prepared
@@ -84,7 +92,10 @@ def _remember(insert: Any) -> Any:
         set_={
             "confirmation_token": added.excluded.confirmation_token,
             "confirmation_expires_at": added.excluded.confirmation_expires_at,
-            "nickname": sa.func.coalesce(added.excluded.nickname, s.nickname),
+            # Anybody can fill in the form: it never changes what a confirmed person is called.
+            "nickname": sa.case(
+                (s.activated_at.is_(None), sa.func.coalesce(added.excluded.nickname, s.nickname)), else_=s.nickname
+            ),
         },
         where=sa.or_(s.activated_at.is_(None), sa.and_(s.pending_email.is_(None), has_left(GENERAL))),
     ).returning(s.id)

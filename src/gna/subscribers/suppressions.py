@@ -19,6 +19,7 @@ class Reason(StrEnum):
 
     UNSUBSCRIBED = "unsubscribed"
     CLEANED = "cleaned"
+    MOVED = "moved"
 
 
 def suppress(tx: Connection, emails: Iterable[str], *, secret: str | None, reason: Reason, now: datetime) -> None:

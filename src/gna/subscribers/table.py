@@ -23,9 +23,6 @@ subscribers = sa.Table(
     sa.Column("magic_link_token", sa.Text),
     sa.Column("magic_link_expires_at", Instant),
     sa.Column("pending_email", sa.Text),
-    # The token of the last confirmation, so that a second click gets a friendly page and changes nothing.
-    sa.Column("used_token", sa.Text),
-    sa.Column("used_token_expires_at", Instant),
     # Where the person lives, as Open Civic Data ids, and whatever else the publisher knows of them.
     sa.Column("ocd_ids", type_json, nullable=False, server_default="[]"),
     sa.Column("attributes", type_json, nullable=False, server_default="{}"),
@@ -36,9 +33,19 @@ by_email = sa.Index("idx_subscribers_email", sa.func.lower(_c.email), unique=Tru
 sa.Index("idx_subscribers_unsubscribe_token", _c.unsubscribe_token, unique=True)
 sa.Index("idx_subscribers_confirmation_token", _c.confirmation_token)
 sa.Index("idx_subscribers_magic_link_token", _c.magic_link_token)
-sa.Index("idx_subscribers_used_token", _c.used_token)
 # On PostgreSQL `search.py` makes it, with the needle beside it.
 sa.Index("idx_subscribers_newest", _c.created_at, _c.id).ddl_if(dialect="sqlite")
+
+# Confirmation tokens that did their work, for as long as they would have worked: a second click gets a friendly page.
+used_tokens = sa.Table(
+    "used_tokens",
+    metadata,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column(
+        "subscriber_id", sa.Text, sa.ForeignKey("subscribers.id", ondelete="CASCADE"), nullable=False, index=True
+    ),
+    sa.Column("expires_at", Instant, nullable=False),
+)
 
 # Lists that somebody was put on or has left. A person without any row is on `general`, so most people need none.
 memberships = sa.Table(

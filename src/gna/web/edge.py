@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gna import ids, log, metrics
-from gna.web.errors import answer, reply
+from gna.web.errors import answer
 
 logger = log.get(__name__)
 
@@ -74,10 +74,8 @@ class Edge:
 
         try:
             most = MAX_UPLOAD if scope["path"] == UPLOAD else MAX_BODY
-            if _announced_length(scope) > most:
-                await reply(413, _too_large(most), {"Connection": "close"})(scope, receive, send_dressed)
-            else:
-                await self._app(scope, _limited(receive, most), send_dressed)
+            announced = _announced_length(scope)
+            await self._app(scope, _limited(receive, most, announced), send_dressed)
         except ClientDisconnect:
             pass  # nobody is left to answer
         except Exception as error:
@@ -125,12 +123,15 @@ def _too_large(most: int) -> str:
     return f"The body is larger than {most // 1024} kB"
 
 
-def _limited(receive: Receive, most: int = MAX_BODY) -> Receive:
+def _limited(receive: Receive, most: int = MAX_BODY, announced: int = 0) -> Receive:
     """A body is counted as it comes, and must come; after its end there is only the visitor's leaving to wait for."""
     received, complete = 0, False
 
     async def counted() -> Message:
         nonlocal received, complete
+        if announced > most:
+            # Said inside, so that a site that may call us can read it; the rest of the body is not waited for.
+            raise HTTPException(413, _too_large(most), {"Connection": "close"})
         try:
             async with asyncio.timeout(None if complete else BODY_WITHIN):
                 message = await receive()

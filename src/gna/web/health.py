@@ -5,7 +5,10 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from gna.db import answers
+from gna.errors import NotFound
+from gna.web.auth import is_local
 from gna.web.ground import ground
+from gna.web.visitor import is_among
 
 router = APIRouter(tags=["health"])
 
@@ -24,6 +27,8 @@ async def healthz(request: Request) -> JSONResponse:
 
 
 @router.get("/metrics", summary="What was counted, for Prometheus", response_class=Response)
-def metrics() -> Response:
-    """Counters and timings; nothing personal."""
+def metrics(request: Request) -> Response:
+    """Counters and timings, for this machine and `METRICS_ALLOW` only: who can watch them can tell who is known."""
+    if not is_local(request) and not is_among(request, ground(request).settings.metrics_allow):
+        raise NotFound("Not found")
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

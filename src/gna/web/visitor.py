@@ -21,6 +21,13 @@ def visitor(request: Request) -> str:
     return _name(_rightmost(peer, _hops(request), _networks(trusted)) if trusted else peer)
 
 
+def is_among(request: Request, networks: tuple[str, ...]) -> bool:
+    """Whether the connection itself comes from one of these networks, and through no proxy."""
+    peer = _ip(request.client.host) if request.client else None
+    forwarded = "x-forwarded-for" in request.headers or "cf-connecting-ip" in request.headers
+    return peer is not None and not forwarded and any(peer in network for network in _networks(networks))
+
+
 @cache
 def _networks(names: tuple[str, ...]) -> list[Network]:
     return [ipaddress.ip_network(name, strict=False) for name in names]

@@ -14,6 +14,20 @@ def upgrade() -> None:
     """From the ground."""
     op.add_column("subscribers", sa.Column("ocd_ids", type_json, nullable=False, server_default="[]"))
     op.add_column("subscribers", sa.Column("attributes", type_json, nullable=False, server_default="{}"))
+    op.drop_index("idx_subscribers_used_token", "subscribers")
+    op.drop_column("subscribers", "used_token")
+    op.drop_column("subscribers", "used_token_expires_at")
+    op.create_table(
+        "used_tokens",
+        sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("subscriber_id", sa.Text(), nullable=False),
+        sa.Column("expires_at", Instant(), nullable=False),
+        sa.PrimaryKeyConstraint("token", name="pk_used_tokens"),
+        sa.ForeignKeyConstraint(
+            ["subscriber_id"], ["subscribers.id"], name="fk_used_tokens_subscriber_id", ondelete="CASCADE"
+        ),
+    )
+    op.create_index("idx_used_tokens_subscriber_id", "used_tokens", ["subscriber_id"])
     op.create_table(
         "memberships",
         sa.Column("subscriber_id", sa.Text(), nullable=False),

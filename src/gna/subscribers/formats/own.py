@@ -1,9 +1,11 @@
 """Our own format: strict, since whoever wrote the file can still correct it."""
 
+import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from gna import clock
 from gna.errors import Refused
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
@@ -16,18 +18,22 @@ from gna.subscribers.formats.person import (
     Standing,
     padded,
 )
+from gna.subscribers.formats.products import STATUS
 
 COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", "state", "lists"})
-STANDINGS = {"": Standing.ACTIVATED, "activated": Standing.ACTIVATED, "pending": Standing.PENDING}
-# A spreadsheet would run a cell that starts so; our export writes a quote before it.
-FORMULA = frozenset("=+-@\t\r")
+# Our own words, and those by which other products tell of people who left; an import must never take one for a mistake.
+STANDINGS = STATUS | {"": Standing.ACTIVATED, "activated": Standing.ACTIVATED, "pending": Standing.PENDING}
+# A spreadsheet would run a cell that starts so; our export writes a quote before it, which is taken away again here.
+# Where a semicolon parts the columns, what follows one is a cell of its own.
+FORMULA = re.compile(r"(?:.*[;\t])?\s*'?[=+@\t\r＝＋－＠-]", re.DOTALL)
 
 ACTIVATED = Standing.ACTIVATED
+TOLERANCE = timedelta(days=1)
 
 
 def wrote(header: Header) -> bool:
-    """Whether the columns are ours."""
-    return "email" in header.keys and (len(header.keys) == 1 or not COLUMNS.isdisjoint(header.keys))
+    """Whether the columns are ours, however the address is called."""
+    return len(header.keys) == 1 or not COLUMNS.isdisjoint(header.keys)
 
 
 def reader(header: Header, email: int) -> Callable[[Sequence[str]], Person]:
@@ -75,12 +81,12 @@ def _others(header: Header, *, taken: set[int | None]) -> list[tuple[int, str]]:
 
 def _unguarded(cell: str) -> str:
     cell = cell.strip()
-    return cell[1:].strip() if cell[:1] == "'" and cell[1:2] in FORMULA else cell
+    return cell[1:].strip() if cell[:1] == "'" and FORMULA.match(cell[1:]) else cell
 
 
 def _standing(cell: str) -> Standing:
     standing = STANDINGS.get(cell.strip().casefold())
-    if standing is None:
+    if standing is None or standing is Standing.UNCONFIRMED:
         raise Refused("Status must be Activated or Pending")
     return standing
 
@@ -89,6 +95,8 @@ def _since(text: str) -> datetime | None:
     found = dates.moment(text) if text else None
     if text and found is None:
         raise Refused("activated_at is not a date")
+    if found and not dates.EARLIEST <= found <= clock.now() + TOLERANCE:
+        raise Refused("activated_at must be between 1990 and now")
     return found
 
 

@@ -1,6 +1,7 @@
 """The subscribers, for those who run the publication: list, search, change, remove, export, import."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
@@ -28,6 +29,7 @@ router = APIRouter(prefix="/admin/api", tags=["admin"])
 # Up to here the answer waits for the end of the import; a larger file is a job to watch.
 SMALL = 256 * 1024
 Q_MAX = 200
+ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 
 
 class ImportBody(BaseModel):
@@ -76,8 +78,8 @@ async def import_subscribers(request: Request, dry_run: str = "") -> JSONRespons
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise Refused("The field `file` is missing")
-        counts_only = (dry_run or str(form.get("dry_run", ""))).lower() in ("1", "true", "yes", "on")
-        name = (file.filename or "upload.csv").rpartition("/")[2]
+        counts_only = _flag(dry_run or str(form.get("dry_run", "")))
+        name = re.sub(r"[\x00-\x1f\ud800-\udfff]", "", (file.filename or "").rpartition("/")[2]) or "upload.csv"
         importer = Importer(here.db, worker=ids.new(), publication=Publication.of(here.settings))
         small = (file.size or 0) <= SMALL
         import_id = await here.db.run(
@@ -146,10 +148,17 @@ async def delete_subscriber(request: Request, subscriber_id: str) -> Response:
     return Response(status_code=204)
 
 
+def _flag(text: str) -> bool:
+    """A mistyped safety switch must not be taken for off."""
+    if text.lower() not in (*ON, *OFF):
+        raise Refused("dry_run must be true or false")
+    return text.lower() in ON
+
+
 def _text(q: str) -> str:
     q = q.strip()
     if len(q) > Q_MAX or "\0" in q:
-        raise Refused(f"q must be at most {Q_MAX} characters")
+        raise Refused(f"q must be at most {Q_MAX} characters, and no NUL among them")
     return q
 
 

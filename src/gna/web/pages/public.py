@@ -5,7 +5,7 @@ from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Red
 
 from gna import tokens
 from gna.db import timed
-from gna.subscribers.confirm import Confirmed, confirm
+from gna.subscribers.confirm import Confirmed, confirm, peek
 from gna.subscribers.profile import enter
 from gna.web.api.shapes import Answers
 from gna.web.ground import ground
@@ -55,9 +55,12 @@ async def subscribe_form(request: Request) -> Response:
 @router.get("/confirm", summary="The link in the confirmation mail", responses=CONFIRMS)
 async def confirm_link(request: Request, token: str = "") -> Response:
     """Activate the subscription or change the address; a second click changes nothing."""
-    if tokens.is_shaped(token) and not may_act(request):
+    if may_act(request):
+        return await _confirm(request, token)
+    outcome = await ground(request).look(timed(peek), token) if tokens.is_shaped(token) else Confirmed.NOT
+    if outcome is None:
         return page(request, "press_button.html", what="confirm", action="/confirm", token=token, list_key=None)
-    return await _confirm(request, token)
+    return _told(request, outcome)
 
 
 @router.post("/confirm", summary="The button behind that link", responses=CONFIRMS)
@@ -105,6 +108,10 @@ async def _confirm(request: Request, token: str) -> Response:
     outcome = Confirmed.NOT
     if tokens.is_shaped(token):
         outcome = await here.run(timed(confirm), token, secret=here.secret)
+    return _told(request, outcome)
+
+
+def _told(request: Request, outcome: Confirmed) -> Response:
     if outcome is Confirmed.SUBSCRIBED:
         return RedirectResponse("/confirmed", 303)
     if outcome is Confirmed.ADDRESS_CHANGED:
