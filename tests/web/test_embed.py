@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from gna.web.language import REASONS, translated
 from gna.web.pages.render import WEB
+from tests.journeys.looks import accessible
 
 SCRIPT = (WEB / "static" / "embed.js").read_text()
 HOST_PAGE = """<!doctype html>
@@ -386,27 +386,16 @@ def test_it_is_accessible_in_every_state(tab: Page, site: Site) -> None:
     site.api.refuses(400, "Email is not a valid address")
     tab.goto(site.address)
     expect(tab.get_by_role("button")).to_be_visible()
-    _accessible(tab)
+    accessible(tab)
     tab.get_by_role("textbox", name="Email").fill("ana@")
     tab.get_by_role("button").click()
     error(tab, "Email is not a valid address.")
-    _accessible(tab)
+    accessible(tab)
     site.api.refuses(429)
     tab.get_by_role("button").click()
     error(tab, re.compile("Too many tries"))
-    _accessible(tab)
+    accessible(tab)
     site.api.accepts()
     tab.get_by_role("button").click()
     expect(tab.get_by_role("status")).to_be_visible()
-    _accessible(tab)
-
-
-def _accessible(page: Page) -> None:
-    """Axe finds no violation, in light and in dark, wide and on a phone."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        for width in (1200, 390):
-            page.set_viewport_size({"width": width, "height": 800})
-            results = Axe().run(page)
-            assert results.violations_count == 0, f"{scheme} {width}: {results.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"scrolls sideways at {width}"
+    accessible(tab)
