@@ -1,5 +1,6 @@
 """`gna subscribers`: list, import and export people."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,8 +29,7 @@ def list_(
     from gna.subscribers import directory
 
     _, db = _open()
-    with db.read() as tx:
-        people, total = directory.find(tx, q=search, page=page, per_page=per_page)
+    people, total = asyncio.run(directory.find(db, q=search, page=page, per_page=per_page))
     db.close()
     if json:
         _print_json(

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import clock
-from gna.db import Database, Instant
+from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
 from gna.subscribers.lists import Membership
-from gna.subscribers.search import NEWEST, matching, page_of
+from gna.subscribers.search import NEWEST, after, matching, needle, page_of
 from gna.subscribers.signup import check_nickname
 from gna.subscribers.table import subscribers
 
@@ -82,11 +82,12 @@ class Change:
         return cls(columns, _list_keys(sent["lists"]) if "lists" in sent else None)
 
 
-def find(tx: Connection, *, q: str, page: int, per_page: int) -> tuple[list[Subscriber], int]:
+async def find(db: Database, *, q: str, page: int, per_page: int) -> tuple[list[Subscriber], int]:
     """One page of those whose address or nickname contains the text, newest first, and how many there are."""
-    # The ids alone are found in an index; only the page's own rows are read.
-    ids, total = page_of(tx, q, offset=(page - 1) * per_page, limit=per_page)
-    return _people(tx, sa.select(*SHOWN).where(s.id.in_(ids)).order_by(*NEWEST)), total
+    # The addresses alone are found in an index; only the page's own rows are read.
+    addresses, total = await page_of(db, q, offset=(page - 1) * per_page, limit=per_page)
+    people = sa.select(*SHOWN).where(sa.func.lower(s.email).in_(addresses)).order_by(*NEWEST)
+    return await db.look(_people, people), total
 
 
 def get(tx: Connection, subscriber_id: str) -> Subscriber:
@@ -113,19 +114,17 @@ def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
     Each chunk goes on after the last person of the one before, so nobody is left out or repeated
     when others come and go meanwhile.
     """
-    columns = (s.id, s.email, s.nickname, s.created_at, s.activated_at)
-    after: sa.ColumnElement[bool] = sa.true()
+    columns = (s.id, s.email, s.nickname, s.created_at, s.activated_at, needle)
+    rest: sa.ColumnElement[bool] = sa.true()
     while True:
         with db.read() as tx:
-            page = sa.select(*columns).where(matching(tx, q), after).order_by(*NEWEST).limit(CHUNK)
+            page = sa.select(*columns).where(matching(tx, q), rest).order_by(*NEWEST).limit(CHUNK)
             rows = tx.execute(page).all()
         if rows:
             yield list(rows)
         if len(rows) < CHUNK:
             return
-        last = rows[-1]
-        # A comparison of pairs, which starts in the index where the last chunk ended; an OR would start anew.
-        after = sa.tuple_(s.created_at, s.id) < sa.tuple_(sa.literal(last.created_at, Instant()), sa.literal(last.id))
+        rest = after(rows[-1].created_at, rows[-1].needle)
 
 
 def _people(tx: Connection, query: sa.Select[Any]) -> list[Subscriber]:

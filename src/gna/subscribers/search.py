@@ -1,55 +1,109 @@
 """Finding people by a part of their address or nickname, among a million, in the time of a blink.
 
 Both databases keep a needle for each person, `address newline nickname` in lower case, by themselves: rows that other
-tools insert are found too. On PostgreSQL it is a generated column with a trigram index; SQLite has no such index that
-forgets a deleted person at once, so there a narrow table is read from end to end. The reasons are in
+tools insert are found too. A search reads all needles, in pieces that several connections read at once. Each piece
+tells how many match, and who, up to a number; beyond that the page is found by walking from the newest person on.
+PostgreSQL has a trigram index besides, for what few people have. The reasons are in
 `docs/decisions/0009-search-without-leftovers.md`.
 """
 
+import asyncio
+import json
+import re
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, pairwise, product
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna.db import metadata
+from gna.db import Database, Instant, metadata
 from gna.subscribers.table import subscribers
 
 s = subscribers.c
-NEWEST = (s.created_at.desc(), s.id.desc())
-# Up to here it is faster to take the people who were found than to look for them in the order of time.
-FEW = 10_000
-TRIGRAM = 3
+needle: sa.ColumnClause[str] = sa.column("needle", sa.Text)
+# Those who came at the same moment are in the order of their addresses.
+NEWEST = (s.created_at.desc(), needle.desc())
+
+# Into so many the needles are cut; more would spend their time on asking.
+PIECES = 4
+# Fewer people are read in one piece.
+SMALL = 20_000
+# On PostgreSQL, where to cut is read off so many pages of the table, some people on each.
+SAMPLE = 100
+ON_PAGE = (1, 2, 3)
+# More than this are counted faster by reading every needle than by the trigram index.
+FEW = 25_000
+# What the trigram index can look up: three letters or digits in a row.
+TRIGRAM = re.compile(r"[^\W_]{3}")
 
 # What makes and keeps the needles; migration 0002 runs the same, so a change needs a migration of its own.
+NEEDLE = "lower(email) || char(10) || lower(coalesce(nickname, ''))"
 SQLITE = (
-    "CREATE TABLE subscriber_needles (needle TEXT NOT NULL, subscriber_id TEXT NOT NULL UNIQUE)",
+    f"ALTER TABLE subscribers ADD COLUMN needle TEXT GENERATED ALWAYS AS ({NEEDLE}) VIRTUAL",
+    "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle)",
+    # In the order in which people came: read from end to end, twice as fast as an index that grew in any order.
+    """CREATE TABLE subscriber_needles
+         (needle TEXT NOT NULL, created_at TEXT NOT NULL, subscriber_id TEXT NOT NULL UNIQUE)""",
     """CREATE TRIGGER subscriber_needles_insert AFTER INSERT ON subscribers BEGIN
-         INSERT OR REPLACE INTO subscriber_needles
-           VALUES (lower(new.email) || char(10) || lower(coalesce(new.nickname, '')), new.id);
+         INSERT OR REPLACE INTO subscriber_needles VALUES (new.needle, new.created_at, new.id);
        END""",
-    """CREATE TRIGGER subscriber_needles_update AFTER UPDATE OF email, nickname ON subscribers BEGIN
-         UPDATE subscriber_needles
-           SET needle = lower(new.email) || char(10) || lower(coalesce(new.nickname, '')) WHERE subscriber_id = new.id;
+    """CREATE TRIGGER subscriber_needles_update AFTER UPDATE OF email, nickname, created_at ON subscribers BEGIN
+         UPDATE subscriber_needles SET needle = new.needle, created_at = new.created_at WHERE subscriber_id = new.id;
        END""",
     """CREATE TRIGGER subscriber_needles_delete AFTER DELETE ON subscribers BEGIN
          DELETE FROM subscriber_needles WHERE subscriber_id = old.id;
        END""",
-    """INSERT INTO subscriber_needles
-         SELECT lower(email) || char(10) || lower(coalesce(nickname, '')), id FROM subscribers""",
+    "INSERT INTO subscriber_needles SELECT needle, created_at, id FROM subscribers",
 )
 POSTGRESQL = (
-    """ALTER TABLE subscribers ADD COLUMN needle text COLLATE "C"
-         GENERATED ALWAYS AS (lower(email) || chr(10) || lower(coalesce(nickname, ''))) STORED""",
-    "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, id) INCLUDE (needle)",
-    # Counting reads every needle: half as many pages as in the index above, and they stay in memory.
-    "CREATE INDEX idx_subscribers_needle_plain ON subscribers (needle)",
+    f"""ALTER TABLE subscribers ADD COLUMN needle text COLLATE "C"
+          GENERATED ALWAYS AS ({NEEDLE.replace("char", "chr")}) STORED""",
+    "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle)",
 )
-# Without the right to create it, search still works: every person is read then.
+# Without the right to create it, search still works: every needle is read then.
 TRIGRAMS = (
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
     "CREATE INDEX idx_subscribers_needle ON subscribers USING gin (needle gin_trgm_ops)",
 )
+# Compiling a plan, or starting a process to help with it, takes longer than reading; and the indexes are in memory.
+SETTINGS = (
+    "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL random_page_cost = 1.1;"
+    # Moments are sorted as text, in one zone.
+    "SET LOCAL timezone = 'UTC'"
+)
+# Of a text that has no three letters in a row, the trigram index gives everybody, to be read one by one.
+WITHOUT_TRIGRAMS = f"{SETTINGS}; SET LOCAL enable_bitmapscan = off"
+EXPLAIN = sa.text("EXPLAIN (FORMAT JSON) SELECT FROM subscribers WHERE needle LIKE :pattern ESCAPE '/'")
+SPREAD = sa.text("SELECT created_at FROM subscribers WHERE ctid = ANY(CAST(:places AS tid[])) ORDER BY 1")
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where a database keeps the needles so that reading all of them is fast, and what they are cut by."""
+
+    needles: sa.FromClause
+    place: sa.ColumnElement[Any]
+    # So many matches of a piece are taken, a column of them by this function; the others are only counted.
+    taken: int
+    gather: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[str]]
+
+
+SHELVES = {
+    "sqlite": Shelf(sa.table("subscriber_needles"), sa.column("rowid"), 1500, sa.func.json_group_array),
+    "postgresql": Shelf(subscribers, s.created_at, 500, lambda values: sa.cast(sa.func.json_agg(values), sa.Text)),
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Those who match in a piece, as they are sorted and named; of many, only the first. And how many there are."""
+
+    people: list[tuple[Any, str]]
+    total: int
 
 
 def install(tx: Connection) -> None:
@@ -75,61 +129,108 @@ def matching(tx: Connection, q: str) -> sa.ColumnElement[bool]:
     if not q:
         return sa.true()
     if tx.dialect.name == "postgresql":
-        return _column.contains(q.lower(), autoescape=True)
-    return sa.exists().where(_needles.c.subscriber_id == s.id, _contains(q))
+        return needle.like(_like(q), escape="/")
+    return needle.op("GLOB", is_comparison=True)(pattern(q))
 
 
-def page_of(tx: Connection, q: str, *, offset: int, limit: int) -> tuple[list[str], int]:
-    """The ids on one page of those who match, newest first, and how many match in all."""
-    if tx.dialect.name == "postgresql":
-        # These pages are in memory or on a fast disk, and compiling the plan would take longer than running it.
-        tx.exec_driver_sql("SET LOCAL random_page_cost = 1.1")
-        tx.exec_driver_sql("SET LOCAL jit = off")
-        if len(q) < TRIGRAM:
-            # The trigram index would give everybody, to be read one by one.
-            tx.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
-    elif q:
-        few, total = _few(tx, q)
-        if total <= FEW:
-            people = sa.select(s.id).where(s.id.in_(few)).order_by(*NEWEST)
-            return list(tx.scalars(people.limit(limit).offset(offset))), total
-    total = _count(tx, q)
-    return _in_order(tx, q, offset=offset, limit=limit, total=total), total
+def after(created_at: datetime, last: str) -> sa.ColumnElement[bool]:
+    """The condition for those who stand behind this one in a list, newest first."""
+    # A comparison of pairs starts in the index where the other ended; an OR would start anew.
+    return sa.tuple_(s.created_at, needle) < sa.tuple_(sa.literal(created_at, Instant()), sa.literal(last))
 
 
-def _few(tx: Connection, q: str) -> tuple[sa.Select[Any], int]:
-    """The ids of all who match, as a query to use in another, and how many they are; of many, only the first."""
-    found = sa.select(_needles.c.subscriber_id).where(_contains(q)).limit(FEW + 1).subquery()
-    # They stay in the database's own hands: thousands of rows and parameters take longer than finding the people.
-    gathered = sa.select(sa.func.json_group_array(found.c.subscriber_id), sa.func.count())
-    ids, total = tx.execute(gathered).one()
-    return sa.select(sa.func.json_each(ids).table_valued("value").c.value), total
+async def page_of(db: Database, q: str, *, offset: int, limit: int) -> tuple[list[str], int]:
+    """The addresses, in lower case, on one page of those who match, newest first; and how many match in all."""
+    needles, total = await _page_of(db, q, offset, limit)
+    return [found.partition("\n")[0] for found in needles], total
 
 
-def _in_order(tx: Connection, q: str, *, offset: int, limit: int, total: int) -> list[str]:
-    """A page in the order of time. The last pages of everybody are counted from the other end."""
+async def _page_of(db: Database, q: str, offset: int, limit: int) -> tuple[list[str], int]:
+    if not q:
+        return await db.look(_everybody, offset, limit)
+    if db.kind == "postgresql" and TRIGRAM.search(q):
+        few = await db.look(_few, q, offset, limit)
+        if few:
+            return few
+    edges = [None, *await db.look(_cuts), None]
+    pieces = await asyncio.gather(*(db.look(_piece, q, begin, end) for begin, end in pairwise(edges)))
+    total = sum(piece.total for piece in pieces)
+    if any(piece.total > len(piece.people) for piece in pieces):
+        return await db.look(_walk, q, offset, limit), total
+    people = sorted(chain.from_iterable(piece.people for piece in pieces), reverse=True)
+    return [found for _, found in people[offset : offset + limit]], total
+
+
+def _everybody(tx: Connection, offset: int, limit: int) -> tuple[list[str], int]:
+    """A page of all people; the last pages are counted from the other end."""
+    total = tx.scalar(sa.select(sa.func.count()).select_from(subscribers)) or 0
     size = min(limit, total - offset)
-    if size <= 0:
-        return []
-    ids = sa.select(s.id).where(matching(tx, q))
-    if not q and offset > total / 2:
-        oldest = ids.order_by(s.created_at, s.id).limit(size).offset(total - offset - size)
-        return list(reversed(tx.scalars(oldest).all()))
-    return list(tx.scalars(ids.order_by(*NEWEST).limit(limit).offset(offset)))
+    if size <= 0 or offset <= total / 2:
+        return _walk(tx, "", offset, limit), total
+    oldest = sa.select(needle).select_from(subscribers).order_by(s.created_at, needle)
+    return list(reversed(tx.scalars(oldest.limit(size).offset(total - offset - size)).all())), total
 
 
-def _count(tx: Connection, q: str) -> int:
-    if q and tx.dialect.name == "sqlite":
-        return tx.scalar(sa.select(sa.func.count()).select_from(_needles).where(_contains(q))) or 0
-    return tx.scalar(sa.select(sa.func.count()).select_from(subscribers).where(matching(tx, q))) or 0
+def _few(tx: Connection, q: str, offset: int, limit: int) -> tuple[list[str], int] | None:
+    """A page by the trigram index, if the planner thinks that few match and would use the index itself."""
+    tx.exec_driver_sql(SETTINGS)
+    plan = tx.execute(EXPLAIN, {"pattern": _like(q)}).scalar_one()[0]["Plan"]
+    if plan["Plan Rows"] > FEW or plan["Node Type"] != "Bitmap Heap Scan":
+        return None
+    found = sa.select(needle, sa.func.count().over().label("total")).select_from(subscribers).where(matching(tx, q))
+    rows = tx.execute(found.order_by(*NEWEST).limit(limit).offset(offset)).all()
+    if offset and not rows:
+        return [], tx.scalar(sa.select(sa.func.count()).select_from(subscribers).where(matching(tx, q))) or 0
+    return [row.needle for row in rows], rows[0].total if rows else 0
 
 
-_column: sa.ColumnClause[str] = sa.column("needle", sa.Text)
-_needles = sa.table("subscriber_needles", sa.column("needle", sa.Text), sa.column("subscriber_id", sa.Text))
+def _cuts(tx: Connection) -> list[Any]:
+    """Places that cut the needles into pieces of about the same size; none if there are few."""
+    if tx.dialect.name == "sqlite":
+        last = tx.scalar(sa.text("SELECT max(rowid) FROM subscriber_needles")) or 0
+        return [last * piece // PIECES for piece in range(1, PIECES)] if last > SMALL else []
+    pages = tx.scalar(sa.text("SELECT pg_relation_size('subscribers') / 8192")) or 0
+    spread = product(range(0, pages, max(1, pages // SAMPLE)), ON_PAGE)
+    sample = tx.scalars(SPREAD, {"places": [f"({page},{row})" for page, row in spread]}).all()
+    return [sample[len(sample) * piece // PIECES] for piece in range(1, PIECES)] if len(sample) > SAMPLE else []
 
 
-def _contains(q: str) -> sa.ColumnElement[bool]:
-    return _needles.c.needle.op("GLOB", is_comparison=True)(pattern(q))
+def _piece(tx: Connection, q: str, begin: Any, end: Any) -> Piece:
+    """Who matches from one place up to another, and how many; each needle is read once."""
+    _prepare(tx)
+    shelf = SHELVES[tx.dialect.name]
+    condition = sa.and_(matching(tx, q), *_between(shelf.place, begin, end))
+    people = sa.select(shelf.place.label("place"), sa.column("created_at"), needle).select_from(shelf.needles)
+    first = people.where(condition).order_by(shelf.place).limit(shelf.taken).subquery()
+    # In one row: fetching them one by one would keep the other pieces from running.
+    columns = tx.execute(sa.select(sa.func.max(first.c.place), *map(shelf.gather, first.c))).one()
+    last, places, moments, needles = columns[0], *(json.loads(column or "[]") for column in columns[1:])
+    taken = list(zip(moments, needles, strict=True))
+    if len(taken) < shelf.taken:
+        return Piece(taken, len(taken))
+    # Several people may stand in the last place; they are counted anew.
+    rest = sa.select(sa.func.count()).select_from(shelf.needles).where(condition, shelf.place >= last)
+    return Piece(taken, len(taken) - places.count(places[-1]) + (tx.scalar(rest) or 0))
+
+
+def _between(place: sa.ColumnElement[Any], begin: Any, end: Any) -> list[sa.ColumnElement[bool]]:
+    return ([] if begin is None else [place >= begin]) + ([] if end is None else [place < end])
+
+
+def _walk(tx: Connection, q: str, offset: int, limit: int) -> list[str]:
+    """A page in the order of time, from the newest person on."""
+    _prepare(tx)
+    people = sa.select(needle).select_from(subscribers).where(matching(tx, q)).order_by(*NEWEST)
+    return list(tx.scalars(people.limit(limit).offset(offset)))
+
+
+def _prepare(tx: Connection) -> None:
+    if tx.dialect.name == "postgresql":
+        tx.exec_driver_sql(WITHOUT_TRIGRAMS)
+
+
+def _like(q: str) -> str:
+    return "%" + re.sub("[%_/]", r"/\g<0>", q.lower()) + "%"
 
 
 def pattern(q: str) -> str:

@@ -33,8 +33,6 @@ by_email = sa.Index("idx_subscribers_email", sa.func.lower(_c.email), unique=Tru
 sa.Index("idx_subscribers_unsubscribe_token", _c.unsubscribe_token, unique=True)
 sa.Index("idx_subscribers_confirmation_token", _c.confirmation_token)
 sa.Index("idx_subscribers_magic_link_token", _c.magic_link_token)
-# On PostgreSQL `search.py` makes it, with the needle beside it.
-sa.Index("idx_subscribers_newest", _c.created_at, _c.id).ddl_if(dialect="sqlite")
 
 # Confirmation tokens that did their work, for as long as they would have worked: a second click gets a friendly page.
 used_tokens = sa.Table(

@@ -52,11 +52,11 @@ class Ground:
 
     async def run(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Change something for a visitor."""
-        return await _within(self.db.run(action, *args, **kwargs))
+        return await within(self.db.run(action, *args, **kwargs))
 
     async def look(self, action: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Look something up for a visitor."""
-        return await _within(self.db.look(action, *args, **kwargs))
+        return await within(self.db.look(action, *args, **kwargs))
 
 
 def ground(request: Request) -> Ground:
@@ -65,7 +65,8 @@ def ground(request: Request) -> Ground:
     return found
 
 
-async def _within(transaction: Awaitable[T]) -> T:
+async def within(transaction: Awaitable[T]) -> T:
+    """What a visitor waits for, as long as a visitor waits."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await transaction

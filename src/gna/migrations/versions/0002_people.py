@@ -55,8 +55,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_keys"),
     )
     _imports()
-    if op.get_bind().dialect.name == "sqlite":
-        op.create_index("idx_subscribers_newest", "subscribers", ["created_at", "id"])
     search.install(op.get_bind())
 
 

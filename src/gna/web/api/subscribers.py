@@ -21,7 +21,7 @@ from gna.subscribers.export import export, problem_file
 from gna.subscribers.imports import Importer
 from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_object
-from gna.web.ground import ground
+from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
 
 router = APIRouter(prefix="/admin/api", tags=["admin"])
@@ -52,7 +52,8 @@ class ChangeBody(BaseModel):
 async def list_subscribers(request: Request, page: str = "1", per_page: str = "20", q: str = "") -> JSONResponse:
     """Newest first; `q` is looked for in address and nickname, whatever its case."""
     paging = Paging.parse(page, per_page)
-    found, total = await ground(request).look(directory.find, q=_text(q), page=paging.page, per_page=paging.per_page)
+    search = directory.find(ground(request).db, q=_text(q), page=paging.page, per_page=paging.per_page)
+    found, total = await within(search)
     return listed([person.shown() for person in found], paging, total)
 
 
