@@ -13,7 +13,7 @@ help: ## list what can be made
 
 run: setup ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in a folder you can read
 	@DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox DISABLE_AUTH=true \
-	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
+	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" exec $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
 
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
 	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest $(ARGS)

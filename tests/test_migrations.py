@@ -1,3 +1,4 @@
+import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,10 +12,11 @@ from gna import migrations
 from gna.db import Database
 from gna.errors import CannotStart
 from gna.migrations import HEAD, migrate, version
+from gna.subscribers.search import page_of
 from gna.subscribers.table import subscribers
 from gna.tables import metadata
 from tests.conftest import Databases
-from tests.factories import count
+from tests.factories import a_subscriber, count
 
 
 def test_head_is_the_newest_migration() -> None:
@@ -35,6 +37,39 @@ def test_the_migrated_schema_equals_the_declared_one(databases: Databases) -> No
         assert {table for table, _, _ in expected} == {*metadata.tables, "alembic_version"} | made_by_search
     declared.close()
     migrated.close()
+
+
+# How 0002 once made what searching needs.
+OLD_SEARCH = {
+    "sqlite": (
+        "CREATE TABLE subscriber_needles (needle TEXT NOT NULL, subscriber_id TEXT NOT NULL UNIQUE)",
+        """CREATE TRIGGER subscriber_needles_insert AFTER INSERT ON subscribers BEGIN
+             INSERT INTO subscriber_needles VALUES (new.email, new.id);
+           END""",
+        "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, id)",
+    ),
+    "postgresql": (
+        """ALTER TABLE subscribers ADD COLUMN needle text COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED""",
+        "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, id) INCLUDE (needle)",
+        "CREATE INDEX idx_subscribers_needle_plain ON subscribers (needle)",
+    ),
+}
+
+
+def test_a_database_that_searched_in_the_old_way_searches_in_the_new(databases: Databases) -> None:
+    db, new = Database(databases.empty()), Database(databases.empty())
+    migrate(new)
+    with db.write() as tx:
+        migrations.upgrade(tx, "0002")
+        for statement in OLD_SEARCH[databases.kind]:
+            tx.exec_driver_sql(statement)
+        a_subscriber(tx, nickname="Ana")
+    migrate(db)
+    with db.read() as one, new.read() as other:
+        assert schema(one) == schema(other)
+    assert asyncio.run(page_of(db, "ana", offset=0, limit=9)) == (["ana@example.org"], 1)
+    db.close()
+    new.close()
 
 
 def test_an_empty_database_gets_the_schema_once(empty_url: str) -> None:

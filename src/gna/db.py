@@ -43,6 +43,8 @@ type_json = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_nul
 
 BUSY_MS = 10_000
 READERS = 4
+# Connections for those who read outside of these threads, page by page.
+EXPORTS = 12
 # SQLite's log may grow to 128 MB before a commit has to move it into the file, and whoever made that commit waits;
 # whoever writes much moves it with `checkpoint`, which nobody waits for.
 LOG_PAGES = 32_000
@@ -109,6 +111,8 @@ class Database:
         # On SQLite one thread writes, so that waiting for the writer never uses up the readers' threads.
         self._writing = ThreadPoolExecutor(writers, thread_name_prefix="db-write")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="db-read")
+        # Who reads much waits for the others who do: whoever looks up one thing finds a thread soon.
+        self.large = asyncio.Semaphore(1)
         self._group = Group(self.write, self._writing, _is_away) if writers == 1 else None
 
     @contextmanager
@@ -276,16 +280,17 @@ def _sqlite(url: URL) -> tuple[Engine, Engine]:
             os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
         except OSError as error:
             raise CannotStart(f"The database {file} cannot be made: {error.strerror}.") from None
-    return _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1), _sqlite_engine(url, begin="BEGIN", size=READERS)
+    writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1)
+    return writer, _sqlite_engine(url, begin="BEGIN", size=READERS, more=EXPORTS)
 
 
-def _sqlite_engine(url: URL, *, begin: str, size: int) -> Engine:
+def _sqlite_engine(url: URL, *, begin: str, size: int, more: int = 0) -> Engine:
     engine = sa.create_engine(
         url,
         connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000, "isolation_level": None},
         poolclass=sa.QueuePool,
         pool_size=size,
-        max_overflow=0,
+        max_overflow=more,
         pool_timeout=30,
         hide_parameters=True,
     )

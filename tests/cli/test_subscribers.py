@@ -65,3 +65,16 @@ def test_a_file_that_cannot_be_imported_is_one_sentence(
     assert answer.stderr.splitlines()[-1].startswith("gna: ")
     assert reason in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_search_text_is_treated_as_by_the_api(gna: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("email,nickname\nana@example.org,Ana\n")
+    gna("import", "people.csv")
+    assert "1 of 1" in gna("list", "--search", "  ana ").stdout
+    assert "ana@example.org" in gna("export", "--search", " ana").stdout
+    for command in ("list", "export"):
+        for text in ("a" * 201, "\udcff"):
+            refused = gna(command, "--search", text)
+            assert (refused.returncode, refused.stdout) == (1, "")
+            assert refused.stderr.splitlines()[0].endswith("What to look for must be at most 200 characters of text")
+    assert gna("list", "--page", "9" * 20).returncode == 2

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from gna import ids, tokens
-from gna.db import Database
+from gna.db import Database, answers
 from gna.subscribers import search
 from gna.subscribers.search import SHELVES, page_of
 from gna.subscribers.table import subscribers
@@ -19,8 +20,27 @@ from tests.factories import NOW, a_subscriber
 
 PEOPLE = 3000
 PER_PAGE = 20
-NAMES = ("Ana", "Zoë", "ZOË", "100%", "a_b", "Ștefan", "*[?", "back\\slash", "sl/ash", None)
-QUESTIONS = ("", "ana", "AN", "a", "@", "x.e", "person2999@", "zoë", "ZOË", "%", "_", "a_b", "*[", "nobody", "\\", "/")
+NAMES = ("Ana", "Zoë", "ZOË", "100%", "a_b", "Ștefan", "*[?", "back\\slash", "sl/ash", "]", None)
+QUESTIONS = (
+    "",
+    "ana",
+    "AN",
+    "a",
+    "@",
+    "x.e",
+    "person2999@",
+    "zoë",
+    "ZOË",
+    "%",
+    "_",
+    "a_b",
+    "*[",
+    "]",
+    "ȘTE",
+    "nobody",
+    "\\",
+    "/",
+)
 
 
 @dataclass(frozen=True)
@@ -101,3 +121,57 @@ def test_moments_are_sorted_in_one_zone(databases: Databases) -> None:
             a_subscriber(tx, email=email, created_at=moment)
     assert asyncio.run(page_of(db, "@e", offset=0, limit=9)) == (list(moments), 2)
     db.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ștefan",
+        "İbrahim",
+        "GROẞ",
+        "groß",
+        "ǅungla",
+        "\u212aelvin",
+        "ΣΊΣΥΦΟΣ",
+        "σίσυφος",
+        "Ἄδης",
+        "ıran",
+        "Щука",
+        "中村",
+        "é",
+    ],
+)
+def test_everybody_is_found_by_their_own_name(db: Database, name: str) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, nickname=f"Dr {name} Jr")
+    assert asyncio.run(page_of(db, name, offset=0, limit=9)) == (["ana@example.org"], 1)
+
+
+@pytest.mark.parametrize(("name", "q"), [("Ștefan", "ȘTEF"), ("ȘTEFAN", "ștef"), ("щука", "ЩУК"), ("Σωκράτη", "ΣΩΚΡ")])
+def test_case_does_not_matter_in_any_script(db: Database, name: str, q: str) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, nickname=name)
+    assert asyncio.run(page_of(db, q, offset=0, limit=9))[1] == 1
+
+
+def test_a_text_does_not_reach_from_the_address_into_the_name(db: Database) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, nickname="Ana")
+    assert asyncio.run(page_of(db, "org\nana", offset=0, limit=9)) == ([], 0)
+
+
+def test_searches_leave_room_for_others(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow_piece(*_: Any) -> search.Piece:
+        time.sleep(0.1)
+        return search.Piece([], 0)
+
+    async def together() -> int:
+        searches = [asyncio.create_task(page_of(db, "a", offset=0, limit=9)) for _ in range(30)]
+        await asyncio.sleep(0.05)
+        await db.look(answers)
+        done = sum(task.done() for task in searches)
+        await asyncio.gather(*searches)
+        return done
+
+    monkeypatch.setattr(search, "_piece", slow_piece)
+    assert asyncio.run(together()) <= 2

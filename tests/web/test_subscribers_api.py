@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from gna.db import Database
@@ -210,6 +211,20 @@ def test_a_killed_server_goes_on_with_its_import(start: Callable[..., Gna], data
     told = httpx2.get(gna.url + watch).json()
     assert (told["rows"], told["counts"]["new"]) == (60_000, 60_000)
     assert httpx2.get(f"{gna.url}{LIST}").json()["total"] == 60_000
+
+
+def test_the_export_ends_whatever_form_other_tools_give_a_moment(client: TestClient, db: Database) -> None:
+    people = [
+        {"id": f"{n}", "email": f"p{n}@example.org", "token": f"{n}", "moment": f"2026-11-15 0{n % 9}:00:00"}
+        for n in range(5000)
+    ]
+    insert = "INSERT INTO subscribers (id, email, unsubscribe_token, created_at) VALUES (:id, :email, :token, :moment)"
+    with db.write() as tx:
+        moment = "CAST(:moment AS timestamptz)" if db.kind == "postgresql" else ":moment"
+        tx.execute(sa.text(insert.replace(":moment", moment)), people)
+    lines = client.get(f"{LIST}/export.csv").text.splitlines()[1:]
+    assert len(lines) == len(set(lines)) == 5000
+    assert client.get(LIST, params={"page": 50, "per_page": 100}).json()["items"]
 
 
 def test_a_long_search_or_one_with_odd_characters(client: TestClient, ana: str) -> None:

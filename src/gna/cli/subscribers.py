@@ -21,15 +21,16 @@ Search = Annotated[str, typer.Option("--search", "-q", help="Only those whose ad
 @app.command("list")
 def list_(
     search: Search = "",
-    page: Annotated[int, typer.Option(min=1, help="Which page.")] = 1,
+    page: Annotated[int, typer.Option(min=1, max=10**9, help="Which page.")] = 1,
     per_page: Annotated[int, typer.Option(min=1, max=100, help="How many on it.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False,
 ) -> None:
     """Show subscribers, newest first."""
     from gna.subscribers import directory
+    from gna.subscribers.search import parse_query
 
     _, db = _open()
-    people, total = asyncio.run(directory.find(db, q=search, page=page, per_page=per_page))
+    people, total = asyncio.run(directory.find(db, q=parse_query(search), page=page, per_page=per_page))
     db.close()
     if json:
         _print_json(
@@ -53,9 +54,10 @@ def list_(
 def export(search: Search = "") -> None:
     """Write subscribers as CSV to the standard output."""
     from gna.subscribers.export import export as pieces
+    from gna.subscribers.search import parse_query
 
     _, db = _open()
-    for piece in pieces(db, q=search):
+    for piece in pieces(db, q=parse_query(search)):
         sys.stdout.buffer.write(piece.encode())
     sys.stdout.flush()
     db.close()

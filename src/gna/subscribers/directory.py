@@ -12,8 +12,8 @@ from gna import clock
 from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
-from gna.subscribers.lists import Membership
-from gna.subscribers.search import NEWEST, after, matching, needle, page_of
+from gna.subscribers.lists import STORABLE, Membership
+from gna.subscribers.search import MOMENT, NEWEST, after, matching, needle, page_of
 from gna.subscribers.signup import check_nickname
 from gna.subscribers.table import subscribers
 
@@ -114,7 +114,7 @@ def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
     Each chunk goes on after the last person of the one before, so nobody is left out or repeated
     when others come and go meanwhile.
     """
-    columns = (s.id, s.email, s.nickname, s.created_at, s.activated_at, needle)
+    columns = (s.id, s.email, s.nickname, s.created_at, s.activated_at, MOMENT, needle)
     rest: sa.ColumnElement[bool] = sa.true()
     while True:
         with db.read() as tx:
@@ -124,7 +124,7 @@ def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
             yield list(rows)
         if len(rows) < CHUNK:
             return
-        rest = after(rows[-1].created_at, rows[-1].needle)
+        rest = after(rows[-1].moment, rows[-1].needle)
 
 
 def _people(tx: Connection, query: sa.Select[Any]) -> list[Subscriber]:
@@ -145,7 +145,7 @@ def _texts(value: object, name: str) -> list[str]:
     texts = value if isinstance(value, list) else None
     if texts is None or not all(isinstance(text, str) and 1 <= len(text) <= 200 for text in texts):
         raise Refused(f"{name} must be a list of texts of 1–200 characters")
-    if len(texts) > PLACES_MAX or any("\0" in text or not _is_text(text) for text in texts):
+    if len(texts) > PLACES_MAX or not all(map(STORABLE.fullmatch, texts)):
         raise Refused(f"{name} holds too many texts, or characters that cannot be stored")
     return list(dict.fromkeys(texts))
 
@@ -163,15 +163,11 @@ def _storable(value: object, depth: int = 0) -> bool:
     if depth > 5:
         return False
     if isinstance(value, dict):
-        return all(_is_text(key) and _storable(part, depth + 1) for key, part in value.items())
+        return all(bool(STORABLE.fullmatch(key)) and _storable(part, depth + 1) for key, part in value.items())
     if isinstance(value, list):
         return all(_storable(part, depth + 1) for part in value)
     if isinstance(value, str):
-        return len(value) <= 1000 and _is_text(value)
+        return len(value) <= 1000 and bool(STORABLE.fullmatch(value))
     if isinstance(value, float):
         return value == value and abs(value) != float("inf")
     return value is None or (isinstance(value, bool | int) and abs(value) < 2**53)
-
-
-def _is_text(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -13,18 +13,24 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import chain, pairwise, product
+from functools import cache
+from itertools import chain, groupby, pairwise, product
+from string import ascii_lowercase
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.types import NullType
 
-from gna.db import Database, Instant, metadata
+from gna.db import Database, metadata
+from gna.errors import Refused
+from gna.subscribers.lists import STORABLE
 from gna.subscribers.table import subscribers
 
 s = subscribers.c
 needle: sa.ColumnClause[str] = sa.column("needle", sa.Text)
+# When somebody came, as the database keeps it: other tools write it otherwise than Gna, and it sorts as it is written.
+MOMENT = sa.type_coerce(s.created_at, NullType()).label("moment")
 # Those who came at the same moment are in the order of their addresses.
 NEWEST = (s.created_at.desc(), needle.desc())
 
@@ -39,8 +45,11 @@ ON_PAGE = (1, 2, 3)
 FEW = 25_000
 # What the trigram index can look up: three letters or digits in a row.
 TRIGRAM = re.compile(r"[^\W_]{3}")
+# No letter from here on has an upper and a lower case.
+UNCASED = 0x20000
+Q_MAX = 200
 
-# What makes and keeps the needles; migration 0002 runs the same, so a change needs a migration of its own.
+# What makes and keeps the needles; migration 0003 runs the same, so a change needs a migration of its own.
 NEEDLE = "lower(email) || char(10) || lower(coalesce(nickname, ''))"
 SQLITE = (
     f"ALTER TABLE subscribers ADD COLUMN needle TEXT GENERATED ALWAYS AS ({NEEDLE}) VIRTUAL",
@@ -77,7 +86,7 @@ SETTINGS = (
 )
 # Of a text that has no three letters in a row, the trigram index gives everybody, to be read one by one.
 WITHOUT_TRIGRAMS = f"{SETTINGS}; SET LOCAL enable_bitmapscan = off"
-EXPLAIN = sa.text("EXPLAIN (FORMAT JSON) SELECT FROM subscribers WHERE needle LIKE :pattern ESCAPE '/'")
+EXPLAIN = sa.text("EXPLAIN (FORMAT JSON) SELECT FROM subscribers WHERE needle LIKE lower(:pattern) ESCAPE '/'")
 SPREAD = sa.text("SELECT created_at FROM subscribers WHERE ctid = ANY(CAST(:places AS tid[])) ORDER BY 1")
 
 
@@ -124,24 +133,36 @@ def _created(_: sa.MetaData, tx: Connection, **__: Any) -> None:
     install(tx)
 
 
+def parse_query(q: str) -> str:
+    """The text to look for."""
+    q = q.strip()
+    if len(q) > Q_MAX or not STORABLE.fullmatch(q):
+        raise Refused(f"What to look for must be at most {Q_MAX} characters of text")
+    return q
+
+
 def matching(tx: Connection, q: str) -> sa.ColumnElement[bool]:
     """The condition on `subscribers` that address or nickname contains the text, whatever its case."""
     if not q:
         return sa.true()
+    if "\n" in q:
+        return sa.false()
     if tx.dialect.name == "postgresql":
-        return needle.like(_like(q), escape="/")
-    return needle.op("GLOB", is_comparison=True)(pattern(q))
+        # Lowered by the database, like the needle: what its locale makes of a letter is then the same in both.
+        return needle.like(sa.func.lower(_like(q)), escape="/")
+    return _containing(q)
 
 
-def after(created_at: datetime, last: str) -> sa.ColumnElement[bool]:
+def after(moment: Any, last: str) -> sa.ColumnElement[bool]:
     """The condition for those who stand behind this one in a list, newest first."""
     # A comparison of pairs starts in the index where the other ended; an OR would start anew.
-    return sa.tuple_(s.created_at, needle) < sa.tuple_(sa.literal(created_at, Instant()), sa.literal(last))
+    return sa.tuple_(MOMENT, needle) < sa.tuple_(sa.literal(moment, NullType()), sa.literal(last))
 
 
 async def page_of(db: Database, q: str, *, offset: int, limit: int) -> tuple[list[str], int]:
     """The addresses, in lower case, on one page of those who match, newest first; and how many match in all."""
-    needles, total = await _page_of(db, q, offset, limit)
+    async with db.large:
+        needles, total = await _page_of(db, q, offset, limit)
     return [found.partition("\n")[0] for found in needles], total
 
 
@@ -230,16 +251,41 @@ def _prepare(tx: Connection) -> None:
 
 
 def _like(q: str) -> str:
-    return "%" + re.sub("[%_/]", r"/\g<0>", q.lower()) + "%"
+    return "%" + re.sub("[%_/]", r"/\g<0>", q) + "%"
 
 
-def pattern(q: str) -> str:
-    """The GLOB for a needle that contains the text; SQLite lowers ASCII only, so other letters match in both cases."""
-    return "*" + "".join(_either_case(letter) for letter in q.lower()) + "*"
+def _containing(q: str) -> sa.ColumnElement[bool]:
+    """The condition on SQLite, which lowers ASCII only: other letters match in every case.
+
+    A pattern that begins with a choice of letters is read five times as slowly as one that begins with a letter, so
+    whoever has not even the longest part without a choice is ruled out before.
+    """
+    letters = [_cases_of(letter) for letter in q]
+    parts = ["".join(part) for plain, part in groupby(letters, _is_plain) if plain]
+    longest = max(parts, key=len, default="")
+    if len(longest) == len(letters):
+        return _glob(longest)
+    some = _glob(longest) if longest else sa.or_(*(sa.func.instr(needle, case) > 0 for case in letters[0]))
+    return some & _glob("".join(letter if _is_plain(letter) else f"[{letter}]" for letter in letters))
 
 
-def _either_case(letter: str) -> str:
-    if letter in "*?[":
-        return f"[{letter}]"
-    upper = letter.upper()
-    return letter if letter.isascii() or upper == letter or len(upper) > 1 else f"[{letter}{upper}]"
+def _glob(pattern: str) -> sa.ColumnElement[bool]:
+    return needle.op("GLOB", is_comparison=True)(f"*{pattern}*")
+
+
+def _is_plain(cases: str) -> bool:
+    return len(cases) == 1 and cases not in "*?["
+
+
+def _cases_of(letter: str) -> str:
+    return letter.lower() if letter.isascii() else _cases().get(letter.casefold(), letter)
+
+
+@cache
+def _cases() -> dict[str, str]:
+    """The letters that differ in case alone, by what they are without case: Σ, σ and ς by σ."""
+    found: dict[str, str] = {}
+    for letter in map(chr, chain(map(ord, ascii_lowercase), range(0x80, UNCASED))):
+        if letter.casefold() != letter or letter.upper() != letter:
+            found[letter.casefold()] = found.get(letter.casefold(), "") + letter
+    return found

@@ -4,7 +4,6 @@ import sqlalchemy as sa
 from alembic import op
 
 from gna.db import Instant, type_json
-from gna.subscribers import search
 
 revision = "0002"
 down_revision = "0001"
@@ -55,7 +54,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_keys"),
     )
     _imports()
-    search.install(op.get_bind())
 
 
 def _imports() -> None:
