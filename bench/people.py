@@ -217,6 +217,7 @@ def _searches(gna: Gna) -> None:
         "search: two, everybody": {"q": "ex"},
         "search: nobody": {"q": "nobody-has-this"},
         "search: not ASCII": {"q": "ZOË"},
+        "search: no ASCII": {"q": "Ö"},
     }
     with httpx2.Client(base_url=gna.url, timeout=30) as client:
         people = [person["id"] for person in client.get(PEOPLE, params={"per_page": IDS}).json()["items"]]

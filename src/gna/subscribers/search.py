@@ -9,8 +9,9 @@ PostgreSQL has a trigram index besides, for what few people have. The reasons ar
 
 import asyncio
 import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +48,8 @@ FEW = 25_000
 TRIGRAM = re.compile(r"[^\W_]{3}")
 # No letter from here on has an upper and a lower case.
 UNCASED = 0x20000
+# On SQLite, in how many spellings a text is looked for one after the other.
+SPELLINGS = 8
 Q_MAX = 200
 
 # What makes and keeps the needles; migration 0003 runs the same, so a change needs a migration of its own.
@@ -55,8 +58,10 @@ SQLITE = (
     f"ALTER TABLE subscribers ADD COLUMN needle TEXT GENERATED ALWAYS AS ({NEEDLE}) VIRTUAL",
     "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle)",
     # In the order in which people came: read from end to end, twice as fast as an index that grew in any order.
-    """CREATE TABLE subscriber_needles
-         (needle TEXT NOT NULL, created_at TEXT NOT NULL, subscriber_id TEXT NOT NULL UNIQUE)""",
+    # `wide` needles have letters beyond ASCII, and only they can match a text that has some.
+    """CREATE TABLE subscriber_needles (
+         needle TEXT NOT NULL, created_at TEXT NOT NULL, subscriber_id TEXT NOT NULL UNIQUE,
+         wide INTEGER GENERATED ALWAYS AS (length(needle) < length(CAST(needle AS BLOB))) STORED)""",
     """CREATE TRIGGER subscriber_needles_insert AFTER INSERT ON subscribers BEGIN
          INSERT OR REPLACE INTO subscriber_needles VALUES (new.needle, new.created_at, new.id);
        END""",
@@ -220,7 +225,7 @@ def _piece(tx: Connection, q: str, begin: Any, end: Any) -> Piece:
     """Who matches from one place up to another, and how many; each needle is read once."""
     _prepare(tx)
     shelf = SHELVES[tx.dialect.name]
-    condition = sa.and_(matching(tx, q), *_between(shelf.place, begin, end))
+    condition = sa.and_(_possible(tx, q), matching(tx, q), *_between(shelf.place, begin, end))
     people = sa.select(shelf.place.label("place"), sa.column("created_at"), needle).select_from(shelf.needles)
     first = people.where(condition).order_by(shelf.place).limit(shelf.taken).subquery()
     # In one row: fetching them one by one would keep the other pieces from running.
@@ -232,6 +237,10 @@ def _piece(tx: Connection, q: str, begin: Any, end: Any) -> Piece:
     # Several people may stand in the last place; they are counted anew.
     rest = sa.select(sa.func.count()).select_from(shelf.needles).where(condition, shelf.place >= last)
     return Piece(taken, len(taken) - places.count(places[-1]) + (tx.scalar(rest) or 0))
+
+
+def _possible(tx: Connection, q: str) -> sa.ColumnElement[bool]:
+    return sa.column("wide", sa.Boolean) if tx.dialect.name == "sqlite" and not q.isascii() else sa.true()
 
 
 def _between(place: sa.ColumnElement[Any], begin: Any, end: Any) -> list[sa.ColumnElement[bool]]:
@@ -257,16 +266,22 @@ def _like(q: str) -> str:
 def _containing(q: str) -> sa.ColumnElement[bool]:
     """The condition on SQLite, which lowers ASCII only: other letters match in every case.
 
-    A pattern that begins with a choice of letters is read five times as slowly as one that begins with a letter, so
-    whoever has not even the longest part without a choice is ruled out before.
+    A pattern with a choice of letters is read five times as slowly as a plain one. So a few spellings are looked for
+    one by one, and whoever lacks a plain part of the text is ruled out before.
     """
     letters = [_cases_of(letter) for letter in q]
-    parts = ["".join(part) for plain, part in groupby(letters, _is_plain) if plain]
-    longest = max(parts, key=len, default="")
-    if len(longest) == len(letters):
-        return _glob(longest)
-    some = _glob(longest) if longest else sa.or_(*(sa.func.instr(needle, case) > 0 for case in letters[0]))
-    return some & _glob("".join(letter if _is_plain(letter) else f"[{letter}]" for letter in letters))
+    plain = max(("".join(part) for is_plain, part in groupby(letters, _is_plain) if is_plain), key=len, default="")
+    if len(plain) == len(letters):
+        return _glob(plain)
+    if math.prod(map(len, letters)) <= SPELLINGS:
+        whole = _any_of("".join(spelling) for spelling in product(*letters))
+    else:
+        whole = _glob("".join(letter if _is_plain(letter) else f"[{letter}]" for letter in letters))
+    return _glob(plain) & whole if plain else whole
+
+
+def _any_of(spellings: Iterable[str]) -> sa.ColumnElement[bool]:
+    return sa.or_(*(sa.func.instr(needle, spelling) > 0 for spelling in spellings))
 
 
 def _glob(pattern: str) -> sa.ColumnElement[bool]:
