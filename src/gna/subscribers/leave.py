@@ -30,7 +30,7 @@ def remove(tx: Connection, subscriber_id: str) -> bool:
 
 def _forget_elsewhere(tx: Connection, email: str) -> None:
     """Somebody else may have asked to change to this address, and it would stay in their row."""
-    asked = sa.select(s.id).where(sa.func.lower(s.pending_email) == email.lower())
+    asked = sa.select(s.id).where(s.pending_email.is_not(None), sa.func.lower(s.pending_email) == email.lower())
     for person in tx.scalars(asked).all():
         outbox.withdraw(tx, kind=outbox.Kind.EMAIL_CHANGE, subscriber_id=person)
         change = sa.update(subscribers).where(s.id == person)

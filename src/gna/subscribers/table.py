@@ -33,6 +33,9 @@ by_email = sa.Index("idx_subscribers_email", sa.func.lower(_c.email), unique=Tru
 sa.Index("idx_subscribers_unsubscribe_token", _c.unsubscribe_token, unique=True)
 sa.Index("idx_subscribers_confirmation_token", _c.confirmation_token)
 sa.Index("idx_subscribers_magic_link_token", _c.magic_link_token)
+# Few ask for another address, and those who delete theirs must not wait until everybody was looked at.
+_asked = _c.pending_email.is_not(None)
+sa.Index("idx_subscribers_pending_email", sa.func.lower(_c.pending_email), sqlite_where=_asked, postgresql_where=_asked)
 
 # Confirmation tokens that did their work, for as long as they would have worked: a second click gets a friendly page.
 used_tokens = sa.Table(
