@@ -3,6 +3,6 @@
 from gna import outbox
 from gna.db import metadata
 from gna.jobs import timetable, workers
-from gna.subscribers import imports, search, table
+from gna.subscribers import imports, needles, table
 
-__all__ = ["imports", "metadata", "outbox", "search", "table", "timetable", "workers"]
+__all__ = ["imports", "metadata", "needles", "outbox", "table", "timetable", "workers"]

@@ -12,10 +12,11 @@ from gna import clock
 from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
-from gna.subscribers.lists import STORABLE, Membership
-from gna.subscribers.search import MOMENT, NEWEST, after, matching, needle, page_of
+from gna.subscribers.lists import Membership
+from gna.subscribers.needles import MOMENT, NEWEST, after, matching, needle
+from gna.subscribers.search import page_of
 from gna.subscribers.signup import check_nickname
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import STORABLE, subscribers
 
 CHUNK = 2000
 ATTRIBUTES_MAX = 100

@@ -14,10 +14,8 @@ from sqlalchemy.engine import Connection
 from gna import db, tokens
 from gna.errors import Refused
 from gna.mail import address
-from gna.subscribers.table import GENERAL, memberships, subscribers
+from gna.subscribers.table import GENERAL, STORABLE, memberships, subscribers
 
-# Neither NUL nor half of a surrogate pair.
-STORABLE = re.compile(r"[^\x00\ud800-\udfff]*")
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
 

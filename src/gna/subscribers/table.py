@@ -1,5 +1,7 @@
 """The tables of people: subscribers, the lists they are on, and who must not be imported."""
 
+import re
+
 import sqlalchemy as sa
 
 from gna.db import Instant, metadata, type_json
@@ -7,8 +9,10 @@ from gna.db import Instant, metadata, type_json
 # The list of everybody who was never put on another one.
 GENERAL = "general"
 
-# One row a person, with the tokens of the links that were mailed to them.
+# What every database can keep as text: neither NUL nor half of a surrogate pair.
+STORABLE = re.compile(r"[^\x00\ud800-\udfff]*")
 
+# One row a person, with the tokens of the links that were mailed to them.
 subscribers = sa.Table(
     "subscribers",
     metadata,

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from gna.subscribers import search
+from gna.subscribers import needles
 
 revision = "0003"
 down_revision = "0002"
@@ -28,7 +28,7 @@ def upgrade() -> None:
     tx = op.get_bind()
     for statement in OLD_SQLITE if tx.dialect.name == "sqlite" else OLD_POSTGRESQL:
         tx.exec_driver_sql(statement)
-    search.install(tx)
+    needles.install(tx)
     asked = sa.text("pending_email IS NOT NULL")
     op.create_index(
         "idx_subscribers_pending_email",
