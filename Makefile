@@ -45,7 +45,7 @@ system: ## Debian packages for the browser, IMAP and SMTP tests, if missing and 
 	@tools/system-packages
 
 clean: ## remove .venv and what `make run` left behind
-	rm -rf .venv gna.db gna.db-wal gna.db-shm mailbox
+	rm -rf .venv gna.db gna.db-wal gna.db-shm gna.db-lock mailbox
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/uv.stamp: requirements/tools.txt

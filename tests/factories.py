@@ -6,7 +6,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import ids, outbox, tokens
+from gna import clock, ids, outbox, tokens
+from gna.db import Database
+from gna.delivery import mailings
 from gna.mail.content import Content
 from gna.outbox import Kind, Letter, messages
 from gna.subscribers.signup import Site
@@ -14,6 +16,7 @@ from gna.subscribers.table import subscribers
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 SITE = Site(name="The Quiet Web", base_url="https://news.example.org")
+NEWS = Content(subject="News for {{ nickname | you }}", html="<p>Hi {{ nickname }}</p>", text="Hi {{ nickname }}")
 HELLO = Content(subject="Hello {{ name }}", html="<p>Hello {{ name }}</p>", text="Hello {{ name }}")
 
 
@@ -40,6 +43,20 @@ def a_message(tx: Connection, *, to: str = "ana@example.org", key: str | None = 
     if columns:
         tx.execute(sa.update(messages).where(messages.c.id == message_id).values(**columns))
     return str(message_id)
+
+
+def a_mailing(db: Database, *, people: int, content: Content = NEWS) -> int:
+    """A mailing to so many new activated people, filled; they are `p0@example.org` and so on, or known already."""
+    now = clock.now()
+    with db.write() as tx:
+        for number in range(people):
+            if the_subscriber(tx, f"p{number}@example.org") is None:
+                a_subscriber(tx, email=f"p{number}@example.org", nickname=f"P{number}", activated=True)
+        mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=now)
+        some = sa.select(subscribers.c.id).order_by(subscribers.c.id).limit(people)
+        while mailings.fill(tx, mailing, content, some, now=now):
+            pass
+    return mailing
 
 
 def the_message(tx: Connection, message_id: str) -> Any:

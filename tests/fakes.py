@@ -3,37 +3,55 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from gna.providers.protocol import Accepted, Outcome, Outgoing, RefusedForGood, TryLater
+from gna.mail.compile import Mail
+from gna.providers.protocol import Accepted, Outcome, RefusedForGood, Report, TryLater
 
 
 class FakeProvider:
     """A provider that does as it is told."""
 
     exactly_once = False
+    international = False
 
     def __init__(self) -> None:
-        self.sent: list[Outgoing] = []
+        self.sent: list[Mail] = []
         self._refused: dict[str, Outcome] = {}
         self._error: Exception | None = None
 
-    def refuses(self, address: str, *, permanently: bool, after: timedelta | None = None) -> None:
+    def refuses(self, address: str, *, permanently: bool, after: timedelta | None = None, away: bool = False) -> None:
         """Mails to this address are not taken."""
         self._refused[address] = (
-            RefusedForGood("550 no such mailbox") if permanently else TryLater("451 try later", after)
+            RefusedForGood("550 no such mailbox") if permanently else TryLater("451 try later", after, away)
         )
+
+    def takes(self, address: str) -> None:
+        """Mails to this address are taken again."""
+        self._refused.pop(address)
 
     def breaks(self, error: Exception) -> None:
         """The whole call fails."""
         self._error = error
 
-    async def send(self, batch: Sequence[Outgoing]) -> Sequence[Outcome]:
+    async def send(self, mails: Sequence[Mail], report: Report) -> None:
         """Take every mail that was not refused."""
         if self._error:
             raise self._error
-        outcomes = [self._refused.get(mail.to, Accepted(f"fake-{mail.id}")) for mail in batch]
-        self.sent += [mail for mail, outcome in zip(batch, outcomes, strict=True) if isinstance(outcome, Accepted)]
-        return outcomes
+        for mail in mails:
+            outcome = self._refused.get(mail.to, Accepted(f"fake-{mail.id}"))
+            if isinstance(outcome, Accepted):
+                self.sent.append(mail)
+            report(mail, outcome)
+
+    def recall(self) -> Sequence[Mail]:
+        """Nothing waits here."""
+        return ()
+
+    def share(self, workers: int) -> None:
+        """There is enough for everybody."""
 
     async def check(self) -> str:
         """Always ready."""
         return "ready"
+
+    async def close(self) -> None:
+        """Nothing to close."""

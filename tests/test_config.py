@@ -174,8 +174,30 @@ def test_auth_can_be_disabled_in_declared_development() -> None:
 
 
 def test_a_provider_that_is_not_here_yet_is_refused_before_anything_else() -> None:
-    with pytest.raises(CannotStart, match="EMAIL_PROVIDER=smtp is not part of this version yet"):
+    with pytest.raises(CannotStart, match="EMAIL_PROVIDER=resend is not part of this version yet"):
+        load(EMAIL_PROVIDER="resend")
+
+
+def test_a_mail_server_needs_an_address() -> None:
+    with pytest.raises(CannotStart, match="EMAIL_PROVIDER=smtp needs SMTP_URL"):
         load(EMAIL_PROVIDER="smtp")
+
+
+def test_real_mail_needs_a_sender_and_links_that_lead_somewhere() -> None:
+    smtp = {"EMAIL_PROVIDER": "smtp", "SMTP_URL": "smtp://mail.example.net:587"}
+    sender, links = {"EMAIL_FROM_ADDRESS": "n@example.net"}, {"PLATFORM_BASE_URL": "https://news.example.net"}
+    with pytest.raises(CannotStart, match=r"real mail to mail\.example\.net; set EMAIL_FROM_ADDRESS first"):
+        load(**smtp, **links)
+    with pytest.raises(CannotStart, match="set PLATFORM_BASE_URL first"):
+        load(**smtp, **sender)
+    assert load(**smtp, **sender, **links).smtp_address == "smtp://mail.example.net:587"
+    assert load(**smtp, GNA_ENV="development")
+    assert load(**smtp | {"SMTP_URL": "smtp://127.0.0.1:2525"})
+
+
+def test_a_signing_key_needs_its_name() -> None:
+    with pytest.raises(CannotStart, match="DKIM_SELECTOR must say"):
+        load(DKIM_PRIVATE_KEY="-----BEGIN PRIVATE KEY-----")
 
 
 def test_auth_cannot_be_disabled_for_a_public_address() -> None:

@@ -56,6 +56,9 @@ jobs, admin, feeds = _group("Jobs"), _group("Admin and secrets"), _group("Feeds"
 notifications, inbox = _group("Notifications"), _group("Inbox")
 
 
+DEFAULT_SENDER = "Gna <newsletter@example.org>"
+
+
 class Settings(BaseModel):
     """All settings, read once at the start."""
 
@@ -103,15 +106,13 @@ class Settings(BaseModel):
         Literal["mailbox", "smtp", "resend", "sendgrid", "mailgun", "ses", "postmark"],
         BeforeValidator(lower),
     ] = mail("mailbox", "Who carries the mail; `mailbox` writes `.eml` files into a folder and sends nothing.")
-    email_from_address: Sender = mail(
-        "Gna <newsletter@example.org>", "The sender of every mail, with the name that readers see."
-    )
+    email_from_address: Sender = mail(DEFAULT_SENDER, "The sender of every mail, with the name that readers see.")
     mailbox_dir: Path = mail(Path("mailbox"), "The folder of the `mailbox` provider.")
     smtp_url: SmtpAddress | None = mail(
-        None, "The mail server: `smtp://user:password@host:port?tls=none|starttls|implicit`.", later=True
+        None, "The mail server: `smtp://user:password@host:port?tls=none|starttls|implicit`."
     )
-    smtp_connections: Count = mail(10, "How many connections to the mail server are kept open.", later=True)
-    send_rate: Rate | None = mail(None, "At most this many mails a second; unlimited if not set.", later=True)
+    smtp_connections: Count = mail(10, "How many connections to the mail server are used, by all workers together.")
+    send_rate: Rate | None = mail(None, "At most this many mails a second, over all workers; unlimited if not set.")
     admin_email: Sender | None = mail(None, "Who is told when a feed keeps failing.", later=True)
 
     resend_api_key: SecretStr | None = providers(None, "Resend: the API key.", later=True)
@@ -141,9 +142,11 @@ class Settings(BaseModel):
         None, "Postmark: the password in the address of its webhooks.", later=True
     )
 
-    dkim_domain: Word | None = dkim(None, "The domain that signs, if Gna signs and not the provider.", later=True)
-    dkim_selector: Word | None = dkim(None, "The name of the key under `_domainkey`.", later=True)
-    dkim_private_key: PrivateKey | None = dkim(None, "The private key in PEM: RSA or Ed25519.", later=True)
+    dkim_domain: Word | None = dkim(None, "The domain that signs; that of the sender if not set.")
+    dkim_selector: Word | None = dkim(None, "The name of the key under `_domainkey`.")
+    dkim_private_key: PrivateKey | None = dkim(
+        None, "The private key in PEM, RSA or Ed25519, if Gna signs and not the mail server."
+    )
 
     process_role: Annotated[Literal["api", "worker", "both"], BeforeValidator(lower)] = jobs(
         "both", "What this process does: answer requests, run the steps, or both."
@@ -212,6 +215,11 @@ class Settings(BaseModel):
     def hash_key(self) -> str | None:
         """SECRET_KEY as text, if it is set."""
         return self.secret_key.get_secret_value() if self.secret_key else None
+
+    @property
+    def smtp_address(self) -> str:
+        """SMTP_URL as text."""
+        return self.smtp_url.get_secret_value() if self.smtp_url else ""
 
     @property
     def mailbox_is_open(self) -> bool:
@@ -353,11 +361,30 @@ def _check_together(settings: Settings) -> None:
             f"DISABLE_AUTH=true would open /admin to everybody who reaches {settings.base_url}; "
             "leave PLATFORM_BASE_URL out while you try things, or say GNA_ENV=development if nobody else can."
         )
-    if settings.email_provider != "mailbox":
+    if settings.email_provider not in ("mailbox", "smtp"):
         raise CannotStart(
             f"EMAIL_PROVIDER={settings.email_provider} is not part of this version yet; "
-            "use EMAIL_PROVIDER=mailbox, which writes mails into a folder."
+            "use EMAIL_PROVIDER=smtp, or EMAIL_PROVIDER=mailbox, which writes mails into a folder."
         )
+    if settings.email_provider == "smtp":
+        _check_smtp(settings)
+    if settings.dkim_private_key and not settings.dkim_selector:
+        raise CannotStart("DKIM_PRIVATE_KEY is set; DKIM_SELECTOR must say under which name its public half is in DNS.")
+
+
+def _check_smtp(settings: Settings) -> None:
+    """Real mail to real people needs a real sender, and links that lead somewhere."""
+    if settings.smtp_url is None:
+        raise CannotStart("EMAIL_PROVIDER=smtp needs SMTP_URL: smtp://user:password@host:587?tls=starttls")
+    host = urlsplit(settings.smtp_address).hostname or ""
+    if is_loopback(host) or settings.gna_env == "development":
+        return
+    for name, value in (
+        ("EMAIL_FROM_ADDRESS", settings.email_from_address != DEFAULT_SENDER),
+        ("PLATFORM_BASE_URL", settings.platform_base_url),
+    ):
+        if not value:
+            raise CannotStart(f"EMAIL_PROVIDER=smtp sends real mail to {host}; set {name} first.")
 
 
 WANTED = {

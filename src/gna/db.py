@@ -22,9 +22,14 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from gna import clock
+from gna import clock, ids
 from gna.errors import CannotStart, DatabaseAway
 from gna.group import Group
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,6 +68,12 @@ BROKEN = {
     sqlite3.SQLITE_NOTADB,
 }
 CONNECTIONS = 10
+# PostgreSQL has a function for this from version 18 on: the milliseconds, then chance.
+UUID7 = (
+    "encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing"
+    " substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)"
+    " from 1 for 6), 52, 1), 53, 1), 'hex')::uuid::text"
+)
 # The kernel's own patience with a server that vanished is a quarter of an hour.
 POSTGRES = {
     "connect_timeout": 3,
@@ -113,6 +124,7 @@ class Database:
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="db-read")
         # Who reads much waits for the others who do: whoever looks up one thing finds a thread soon.
         self.large = asyncio.Semaphore(1)
+        self._lock: int | None = None
         self._group = Group(self.write, self._writing, _is_away) if writers == 1 else None
 
     @contextmanager
@@ -169,6 +181,26 @@ class Database:
         with _translated(), self._writer.connect().execution_options(isolation_level="AUTOCOMMIT") as tx:
             tx.exec_driver_sql(f"VACUUM (ANALYZE) {table}")
 
+    @contextmanager
+    def arrival(self) -> Iterator[bool]:
+        """The moment in which a process begins to work; says whether no other does, so that all claims are leftovers.
+
+        On SQLite that is known from a lock that ends with its process, however it ends. While one process arrives,
+        others wait. Elsewhere other machines may be at work, and only their silence tells that they are not.
+        """
+        if self.kind != "sqlite" or fcntl is None:
+            yield False
+            return
+        self._lock = os.open(f"{self._writer.url.database}-lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+            yield False
+        else:
+            yield True
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+
     def close(self, within: float = 5) -> bool:
         """Let running transactions end, then give every connection back; False if one still hangs."""
         closing = threading.Thread(target=self._close, daemon=True)
@@ -177,6 +209,8 @@ class Database:
         return not closing.is_alive()
 
     def _close(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
         self._writing.shutdown()
         self._reading.shutdown()
         self._writer.dispose()
@@ -236,6 +270,19 @@ def answers(tx: Connection) -> str:
         return f"PostgreSQL {tx.scalar(sa.text('SHOW server_version'))}"
     tx.execute(sa.text("SELECT name FROM sqlite_master LIMIT 1")).all()
     return f"SQLite {tx.scalar(sa.text('SELECT sqlite_version()'))}"
+
+
+def new_id(tx: Connection) -> sa.ColumnElement[str]:
+    """A fresh id for each row of a statement; like `ids.new`, a UUIDv7."""
+    return sa.literal_column(UUID7) if tx.dialect.name == "postgresql" else sa.func.gna_new_id(type_=sa.Text)
+
+
+def row_time(tx: Connection, now: datetime) -> sa.ColumnElement[datetime]:
+    """The time at which a statement made each row.
+
+    PostgreSQL finds the next of many rows fast only if they have an order; on SQLite the order is that of the rows.
+    """
+    return sa.func.clock_timestamp(type_=Instant) if tx.dialect.name == "postgresql" else sa.literal(now, Instant)
 
 
 def insert(tx: Connection, table: sa.Table) -> Any:
@@ -304,6 +351,7 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, more: int = 0) -> Engine:
         # What was deleted is overwritten: a person who is gone is gone from the file too.
         connection.execute("PRAGMA secure_delete=ON")
         connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
+        connection.create_function("gna_new_id", 0, ids.new)
         if begin == "BEGIN":
             connection.execute("PRAGMA query_only=ON")
             # Readers see the file as memory: a search that reads a million rows copies none of them.

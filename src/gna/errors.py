@@ -38,3 +38,7 @@ class Misconfigured(GnaError):
 
 class DatabaseAway(GnaError):
     """The database does not answer; the same request works again when it does."""
+
+
+class ProviderAway(GnaError):
+    """The provider cannot be reached now; it may come back by itself."""

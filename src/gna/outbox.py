@@ -43,10 +43,13 @@ class Kind(StrEnum):
     CONFIRMATION = "confirmation"
     MAGIC_LINK = "magic_link"
     EMAIL_CHANGE = "email_change"
+    CAMPAIGN = "campaign"
 
 
 # Mails with a token in their link: one replaces the other, and nothing of it is kept once it has left.
 LINKS = (Kind.CONFIRMATION, Kind.MAGIC_LINK, Kind.EMAIL_CHANGE)
+# Mails whose rows go as soon as they have left: nothing shall tie a person to a campaign.
+FLEETING = (Kind.CAMPAIGN,)
 
 
 contents = sa.Table(
@@ -79,11 +82,38 @@ messages = sa.Table(
     sa.Column("provider_message_id", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("sent_at", Instant),
+    # One of many that are sent together; a message of its own has none, and overtakes them.
+    sa.Column("mailing_id", sa.Integer),
 )
-_waiting = sa.text("status IN ('pending', 'failed_transient')")
-_sending = sa.text("status = 'sending'")
-sa.Index("idx_messages_due", messages.c.due_at, sqlite_where=_waiting, postgresql_where=_waiting)
-sa.Index("idx_messages_sending", messages.c.claimed_by, sqlite_where=_sending, postgresql_where=_sending)
+
+
+def having(*statuses: Status) -> sa.ColumnElement[bool]:
+    """Being in one of these states, written out: SQLite takes a partial index only for what it can read."""
+    written: list[sa.ColumnElement[str]] = [sa.literal_column(f"'{status}'") for status in statuses]
+    return messages.c.status == written[0] if len(written) == 1 else messages.c.status.in_(written)
+
+
+is_waiting, is_sending, is_given_up = having(*WAITING), having(S.SENDING), having(S.FAILED_PERMANENT)
+for _name, _columns, _status in (
+    ("idx_messages_due", (messages.c.mailing_id, messages.c.due_at), "status IN ('pending', 'failed_transient')"),
+    ("idx_messages_sending", (messages.c.claimed_by,), "status = 'sending'"),
+    ("idx_messages_given_up", (messages.c.mailing_id,), "status = 'failed_permanent'"),
+):
+    sa.Index(_name, *_columns, sqlite_where=sa.text(_status), postgresql_where=sa.text(_status))
+
+# What was given up and an admin may look at and send again.
+dead_letters = sa.Table(
+    "dead_letters",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("topic", sa.Text, nullable=False),
+    sa.Column("payload", db.type_json, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("kind", sa.Text),
+    sa.Column("message_id", sa.Text, index=True),
+    sa.Column("subscriber_id", sa.Text, sa.ForeignKey("subscribers.id", ondelete="CASCADE"), index=True),
+)
 
 
 @dataclass(frozen=True)
@@ -109,24 +139,16 @@ def _keep_message(insert: Any) -> Any:
 
 
 _drop_message = sa.delete(messages).where(messages.c.delivery_key == sa.bindparam("key"))
-_drop_kind = sa.delete(messages).where(
-    messages.c.subscriber_id == sa.bindparam("person"), messages.c.kind == sa.bindparam("a_kind")
-)
+_drop_dead = sa.delete(dead_letters).where(dead_letters.c.subscriber_id == sa.bindparam("key"))
+_drop_kind = [
+    sa.delete(table).where(table.c.subscriber_id == sa.bindparam("person"), table.c.kind == sa.bindparam("a_kind"))
+    for table in (messages, dead_letters)
+]
 
 
 def post(tx: Connection, letter: Letter, *, now: datetime) -> None:
     """Put a letter into the outbox; the same `key` again changes nothing."""
-    content = letter.content
-    tx.execute(
-        _keep_content(tx),
-        {
-            "hash": content.hash,
-            "subject": content.subject,
-            "html": content.html,
-            "text": content.text,
-            "created_at": now,
-        },
-    )
+    keep(tx, letter.content, now=now)
     tx.execute(
         _keep_message(tx),
         {
@@ -135,7 +157,7 @@ def post(tx: Connection, letter: Letter, *, now: datetime) -> None:
             "kind": letter.kind,
             "subscriber_id": letter.subscriber_id,
             "to_email": letter.to,
-            "content_hash": content.hash,
+            "content_hash": letter.content.hash,
             "slots": dict(letter.slots),
             "status": Status.PENDING,
             "due_at": now,
@@ -144,10 +166,17 @@ def post(tx: Connection, letter: Letter, *, now: datetime) -> None:
     )
 
 
+def keep(tx: Connection, content: Content, *, now: datetime) -> None:
+    """Store a content, once."""
+    parts = {"subject": content.subject, "html": content.html, "text": content.text}
+    tx.execute(_keep_content(tx), {"hash": content.hash, **parts, "created_at": now})
+
+
 def pretend(tx: Connection, letter: Letter, *, now: datetime) -> None:
     """Do the work of posting a letter and undo it, so that the time it takes tells nobody that none was sent."""
     post(tx, letter, now=now)
     tx.execute(_drop_message, {"key": letter.key})
+    tx.execute(_drop_dead, {"key": letter.key})
 
 
 def redirect(tx: Connection, *, subscriber_id: str, to: str) -> None:
@@ -155,6 +184,8 @@ def redirect(tx: Connection, *, subscriber_id: str, to: str) -> None:
     m = messages.c
     theirs = m.subscriber_id == subscriber_id
     tx.execute(sa.delete(messages).where(theirs, m.kind.in_(LINKS)))
+    # What was given up may quote the old address, in its error too.
+    tx.execute(sa.delete(dead_letters).where(dead_letters.c.subscriber_id == subscriber_id))
     tx.execute(sa.update(messages).where(theirs, m.to_email.is_not(None)).values(to_email=to, last_error=None))
 
 
@@ -163,9 +194,11 @@ def withdraw(tx: Connection, *, kind: Kind, subscriber_id: str) -> None:
 
     Also what is being sent right now: if its worker dies, nobody sends the old news after the new.
     """
-    tx.execute(_drop_kind, {"person": subscriber_id, "a_kind": kind})
+    for drop in _drop_kind:
+        tx.execute(drop, {"person": subscriber_id, "a_kind": kind})
 
 
 def forget(tx: Connection, kind: Kind, *, before: datetime) -> None:
     """Delete what was said, or was to be said, before this time."""
-    tx.execute(sa.delete(messages).where(messages.c.kind == kind, messages.c.created_at < before))
+    for table in (messages, dead_letters):
+        tx.execute(sa.delete(table).where(table.c.kind == kind, table.c.created_at < before))

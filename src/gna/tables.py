@@ -2,7 +2,8 @@
 
 from gna import outbox
 from gna.db import metadata
+from gna.delivery import mailings, pace
 from gna.jobs import timetable, workers
 from gna.subscribers import imports, needles, table
 
-__all__ = ["imports", "metadata", "needles", "outbox", "table", "timetable", "workers"]
+__all__ = ["imports", "mailings", "metadata", "needles", "outbox", "pace", "table", "timetable", "workers"]

@@ -4,10 +4,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+from gna import log
 from gna.config import Settings
 from gna.db import Database, timed
+from gna.delivery.pace import Pace
 from gna.delivery.sender import Sender
+from gna.errors import ProviderAway
 from gna.jobs.engine import Step
+from gna.mail.address import Reach
+from gna.mail.compile import Sender as From
+from gna.mail.compile import Signer
 from gna.providers.mailbox import Mailbox
 from gna.providers.protocol import Provider
 from gna.subscribers import imports
@@ -15,17 +21,51 @@ from gna.subscribers.admission import Publication
 from gna.subscribers.cleanup import clean_up
 from gna.subscribers.imports import Importer
 
+logger = log.get(__name__)
+
 
 def provider_of(settings: Settings) -> Provider:
     """The provider that the settings name."""
+    if settings.email_provider == "smtp":
+        # Imported late: whoever sends otherwise needs no part of it.
+        from gna.providers.smtp import Smtp, parse
+
+        return Smtp(parse(settings.smtp_address), connections=settings.smtp_connections)
     return Mailbox(settings.mailbox_dir)
+
+
+async def meet(provider: Provider) -> None:
+    """Make sure of the provider before anything else. One that is away may come back; mails wait in their rows."""
+    try:
+        logger.info("provider is ready", says=await provider.check())
+    except ProviderAway as away:
+        logger.warning("the provider does not answer yet; mails wait", reason=str(away))
+    Reach.international = provider.international
+
+
+def sender_of(settings: Settings) -> From:
+    """Who writes the mails, and signs them if there is a key."""
+    return From(settings.email_from_address, settings.base_url, _signer(settings))
+
+
+def _signer(settings: Settings) -> Signer | None:
+    if settings.dkim_private_key is None:
+        return None
+    from gna.mail.dkim import Signer as Dkim
+
+    return Dkim(
+        domain=settings.dkim_domain or From(settings.email_from_address, "").domain,
+        selector=settings.dkim_selector or "",
+        private_key=settings.dkim_private_key.get_secret_value(),
+    )
 
 
 def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str], Sequence[Step]]:
     """The timetable, for the worker with the given id."""
 
     def of(worker: str) -> Sequence[Step]:
-        sender = Sender(db, provider, worker=worker, sender=settings.email_from_address)
+        pace = Pace(settings.email_provider, settings.send_rate)
+        sender = Sender(db, provider, worker=worker, sender=sender_of(settings), pace=pace)
         importer = Importer(db, worker=worker, publication=Publication.of(settings))
 
         async def clean() -> bool:
@@ -38,8 +78,9 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
             return await asyncio.to_thread(importer.work)
 
         return (
-            Step("send", sender.send_due, every=timedelta(seconds=2)),
+            Step("send", sender.send_due, every=timedelta(seconds=1), stop=sender.stop, end=provider.close),
             Step("sweep", sender.sweep, every=timedelta(seconds=5)),
+            Step("finish", sender.finish, every=timedelta(seconds=5)),
             Step("import", import_some, every=timedelta(seconds=3)),
             Step("clean-up", clean, every=timedelta(hours=1), once=True, at_start=True),
         )

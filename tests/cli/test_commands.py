@@ -2,6 +2,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from gna import __version__
 from gna.db import Database
 from gna.migrations import HEAD
 from tests.conftest import Databases
+from tests.running import Gna
+from tests.servers import free_port
+from tests.servers.smtp import ScriptedSmtp
 from tests.servers.valkey import Valkey
 
 
@@ -36,9 +40,9 @@ def test_a_wrong_setting_is_one_sentence_and_no_traceback(tmp_path: Path) -> Non
 
 
 def test_a_provider_that_is_not_here_yet_is_refused(tmp_path: Path) -> None:
-    done = gna(tmp_path, "serve", "--port", "0", EMAIL_PROVIDER="smtp")
+    done = gna(tmp_path, "serve", "--port", "0", EMAIL_PROVIDER="resend")
     assert done.returncode == 1
-    assert done.stderr.startswith("gna: EMAIL_PROVIDER=smtp is not part of this version yet")
+    assert done.stderr.startswith("gna: EMAIL_PROVIDER=resend is not part of this version yet")
 
 
 def test_auth_cannot_be_disabled_on_a_public_address(tmp_path: Path) -> None:
@@ -157,10 +161,10 @@ def test_check_does_not_blame_a_redis_that_keeps_its_settings_to_itself(valkey: 
 
 
 def test_check_notices_what_is_missing_and_misspelt(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("EMAIL_PROVDER=smtp\nSEND_RATE=5\n")
+    (tmp_path / ".env").write_text("EMAIL_PROVDER=smtp\nRESEND_MAX_RPS=5\n")
     report = " ".join(gna(tmp_path, "check").stdout.split())
     assert "EMAIL_PROVDER in .env means nothing; EMAIL_PROVIDER?" in report
-    assert "not used by this version yet: SEND_RATE" in report
+    assert "not used by this version yet: RESEND_MAX_RPS" in report
     assert "schema warning the database is empty" in report
     assert "PLATFORM_BASE_URL is not set" in report
 
@@ -177,3 +181,23 @@ def test_every_command_explains_itself(tmp_path: Path, command: str) -> None:
 
 def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
     assert gna(tmp_path, "nonsense").returncode == 2
+
+
+def test_check_says_what_the_mail_server_can_do(tmp_path: Path) -> None:
+    with ScriptedSmtp() as server:
+        done = gna(tmp_path, "check", EMAIL_PROVIDER="smtp", SMTP_URL=server.url)
+    assert done.returncode == 0
+    assert f"smtp: 127.0.0.1:{server.port} answers (pipelining" in " ".join(done.stdout.split())
+
+
+def test_check_says_that_the_mail_server_does_not_answer(tmp_path: Path) -> None:
+    done = gna(tmp_path, "check", EMAIL_PROVIDER="smtp", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
+    assert done.returncode == 1
+    assert "mail wrong" in " ".join(done.stdout.split())
+    assert "refused" in done.stdout
+
+
+def test_a_server_starts_though_the_mail_server_is_away(start: Callable[..., Gna]) -> None:
+    running = start(EMAIL_PROVIDER="smtp", SMTP_URL=f"smtp://127.0.0.1:{free_port()}", DATABASE_URL="sqlite:///gna.db")
+    assert running.subscribe("ana@example.org").status_code == 201
+    assert "the provider does not answer yet; mails wait" in running.log.read_text()

@@ -88,3 +88,13 @@ def test_what_is_taken_at_a_glance_the_validator_takes_too(typed: str) -> None:
     valid = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
     assert valid.normalized.lower() == typed.lower()
     assert address.parse(typed) == typed
+
+
+def test_letters_beyond_ascii_before_the_at_need_a_provider_that_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Refused, match="Email is not a valid address"):
+        address.parse("zoë@example.org")
+    monkeypatch.setattr(address.Reach, "international", True)
+    assert address.parse(" zoe\u0308@bücher.example") == "zoë@bücher.example"
+    assert address.on_the_wire("zoë@bücher.example") == "zoë@xn--bcher-kva.example"
+    with pytest.raises(Refused):
+        address.parse("zo\u202eë@example.org")

@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from gna.mail.content import SLOT, Content, letter
+from gna.mail.content import SLOT, Content, letter, names_in
 from gna.web.language import LANGUAGES
 
 SLOTS = {
@@ -29,9 +29,9 @@ def test_every_letter_is_there_in_every_language() -> None:
 @pytest.mark.parametrize(("name", "language"), EVERY)
 def test_a_letter_has_the_slots_that_its_sender_fills(name: str, language: str) -> None:
     ours, english = parts(letter(name, language)), parts(letter(name))
-    assert set(SLOT.findall("".join(ours))) == SLOTS[name]
+    assert set(names_in("".join(ours))) == SLOTS[name]
     for part, same in zip(ours, english, strict=True):
-        assert sorted(SLOT.findall(part)) == sorted(SLOT.findall(same))
+        assert sorted(names_in(part)) == sorted(names_in(same))
         # Nothing that looks like a slot is left when the slots are filled.
         assert not re.search(r"[{}]{2}|%\(", SLOT.sub("", part))
 

@@ -6,23 +6,24 @@ import pytest
 
 from gna.errors import CannotStart
 from gna.providers.mailbox import Mailbox
-from gna.providers.protocol import Accepted, Outgoing, TryLater
+from gna.providers.protocol import Accepted, TryLater
+from tests.providers.mails import a_mail, sent
 
-MAIL = Outgoing(id="0195-a", to="ana@example.org", raw=b"Subject: x\r\n\r\nHello")
+MAIL = a_mail(id="0195-a", raw=b"Subject: x\r\n\r\nHello\r\n")
 
 
 def test_a_mail_becomes_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "mailbox"
-    assert asyncio.run(Mailbox(folder).send([MAIL])) == [Accepted("0195-a")]
-    assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("0195-a.eml", MAIL.raw)]
+    assert sent(Mailbox(folder), [MAIL]) == [Accepted("0195-a")]
+    assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("0195-a.eml", MAIL.raw())]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "0195-a.eml").stat().st_mode) == 0o600
 
 
 def test_the_same_mail_again_is_still_one_file(tmp_path: Path) -> None:
     mailbox = Mailbox(tmp_path)
-    asyncio.run(mailbox.send([MAIL]))
-    asyncio.run(mailbox.send([MAIL, MAIL]))
+    sent(mailbox, [MAIL])
+    sent(mailbox, [MAIL, a_mail(id=MAIL.id)])
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -31,14 +32,14 @@ def test_a_reader_of_the_folder_never_sees_half_a_mail(tmp_path: Path, monkeypat
         raise OSError(5, "power cut")
 
     monkeypatch.setattr(Path, "rename", crash)
-    [outcome] = asyncio.run(Mailbox(tmp_path).send([MAIL]))
+    [outcome] = sent(Mailbox(tmp_path), [MAIL])
     assert isinstance(outcome, TryLater)
     assert list(tmp_path.glob("*.eml")) == []
 
 
 def test_a_folder_that_cannot_be_written_means_later(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    [outcome] = asyncio.run(Mailbox(tmp_path / "file").send([MAIL]))
+    [outcome] = sent(Mailbox(tmp_path / "file"), [MAIL])
     assert outcome == TryLater("The mailbox folder cannot be written: File exists")
 
 

@@ -24,6 +24,7 @@ bounce unix - - n - 0 bounce
 defer unix - - n - 0 bounce
 trace unix - - n - 0 bounce
 anvil unix - - n - 1 anvil
+tlsmgr unix - - n 1000? 1 tlsmgr
 """
 SETTINGS = """
 compatibility_level = 3.6
@@ -67,13 +68,18 @@ class Postfix(Server):
 
     greeting = b"220"
 
+    def __init__(self, **settings: object) -> None:
+        super().__init__()
+        self._settings = settings
+
     def configure(self) -> list[str | Path]:
         self.directory.chmod(0o755)  # its parts run as other users and meet in there
         self._make_directories()
         etc = self.directory / "etc"
         (etc / "master.cf").write_text(self.fill(SERVICES))
         main = etc / "main.cf"
-        main.write_text(self.fill(SETTINGS, nobody=NOBODY))
+        further = "".join(f"{name} = {value}\n" for name, value in self._settings.items())
+        main.write_text(self.fill(SETTINGS, nobody=NOBODY) + further)
         # Postfix waits until the file is two seconds old, in case someone is still editing it.
         os.utime(main, (0, 0))
         return [MASTER, "-c", etc]

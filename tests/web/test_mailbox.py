@@ -3,16 +3,16 @@ from starlette.testclient import TestClient
 
 from gna import ids
 from gna.config import Settings
-from gna.mail.compose import Envelope, compose
+from gna.mail.compile import Compiled, Mail, Sender
 from gna.mail.content import Content, letter
-from tests.factories import NOW
 
 
 def a_mail(settings: Settings, *, to: str = "ana@example.org", content: Content | None = None) -> str:
     """Put a mail into the folder as the provider would, and return its id."""
     mail_id = ids.new()
     slots = {"site": "The <Quiet> Web", "confirm_url": "http://127.0.0.1:8000/confirm?token=abc&x=1"}
-    raw = compose(content or letter("confirm"), slots, Envelope(mail_id, "News <n@example.org>", to, NOW))
+    compiled = Compiled(content or letter("confirm"), Sender("News <n@example.org>", "http://127.0.0.1:8000"))
+    raw = Mail(compiled, mail_id, to, slots).raw()
     settings.mailbox_dir.mkdir(exist_ok=True)
     (settings.mailbox_dir / f"{mail_id}.eml").write_bytes(raw)
     return mail_id

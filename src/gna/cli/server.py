@@ -70,7 +70,7 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
     """Bring the schema up to date and serve until a signal comes."""
     migrate(db)
     provider = worker.provider_of(settings)
-    asyncio.run(provider.check())
+    asyncio.run(worker.meet(provider))
     runs_steps = settings.process_role == "both" and settings.jobs_enabled
     engine = Engine(db, worker.steps(db, provider, settings)) if runs_steps else None
     ground = Ground(settings, db, engine.ring) if engine else Ground(settings, db)

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 
 from gna import worker as background
 from gna.cli import start
@@ -23,14 +24,24 @@ def work(settings: Settings, db: Database) -> None:
         raise CannotStart("JOBS_ENABLED=false leaves a worker nothing to do; remove it or do not start a worker.")
     migrate(db)
     try:
-        asyncio.run(_until_told(settings, db))
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_until_told(settings, db))
     finally:
         start.end(db)
 
 
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """A faster event loop, where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
 async def _until_told(settings: Settings, db: Database) -> None:
     provider = background.provider_of(settings)
-    await provider.check()
+    await background.meet(provider)
     engine = Engine(db, background.steps(db, provider, settings))
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

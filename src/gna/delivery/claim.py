@@ -1,91 +1,154 @@
-"""Taking messages out of the outbox, settling what became of them, and taking back what the dead left."""
+"""Taking messages out of the outbox, and taking back what the dead left there."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import metrics
-from gna.delivery.retry import GiveUp, after_failure
+from gna.delivery import mailings
 from gna.jobs import workers
 from gna.mail.content import Content
-from gna.outbox import LINKS, WAITING, Status, contents, messages
-from gna.providers.protocol import Accepted, Outcome
+from gna.outbox import Status, contents, is_sending, messages
 
-BATCH = 200
 STUCK_AFTER = timedelta(minutes=15)
 
 
-@dataclass(frozen=True)
-class Claimed:
+class Claimed(NamedTuple):
     """A message that this worker, and nobody else, is sending."""
 
     id: str
     kind: str
-    to: str
-    content: Content
-    slots: dict[str, str]
+    mailing: int | None
+    to: str | None
+    content_hash: str
+    slots: dict[str, str] | None
     attempt: int
+    nickname: str | None
+    unsubscribe_token: str | None
+    subscriber_id: str | None
 
 
-def claim(tx: Connection, *, worker: str, now: datetime, limit: int = BATCH) -> list[Claimed]:
-    """Win the next due messages. The update counts the attempt, so a crash cannot hide one."""
-    m = messages.c
-    due = (
-        sa.select(m.id)
-        .where(m.status.in_(WAITING), m.due_at <= now)
-        .order_by(m.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    won = tx.execute(
-        sa.update(messages)
-        .where(m.id.in_(due), m.status.in_(WAITING))
-        .values(
-            status=Status.SENDING,
-            claimed_by=worker,
-            attempt_count=m.attempt_count + 1,
-            last_attempt_at=now,
-        )
-        .returning(m.id, m.kind, m.to_email, m.content_hash, m.slots, m.attempt_count)
-    ).all()
-    known = _contents(tx, {row.content_hash for row in won})
-    return [
-        Claimed(row.id, row.kind, row.to_email, known[row.content_hash], row.slots, row.attempt_count) for row in won
-    ]
+# Both say the same: win the next due messages of a lane and count the attempt, so that a crash cannot hide one.
+# On SQLite nobody else writes meanwhile; the rows come as one text, since each row of its own would cost a change of
+# threads. The states are written out: SQLite takes a partial index only for what it can read.
+SQLITE_DUE = """
+SELECT json_group_array(json_array(id, kind, mailing_id, address, content_hash, json(slots), attempt_count + 1,
+                                   nickname, unsubscribe_token, subscriber_id))
+FROM (SELECT m.id, m.kind, m.mailing_id, coalesce(m.to_email, s.email) AS address, m.content_hash, m.slots,
+             m.attempt_count, s.nickname, s.unsubscribe_token, m.subscriber_id
+      FROM messages m LEFT JOIN subscribers s ON s.id = m.subscriber_id
+      WHERE m.mailing_id IS :mailing AND m.status IN ('pending', 'failed_transient') AND m.due_at <= :now
+      ORDER BY m.due_at LIMIT :limit)
+"""
+SQLITE_CLAIM = """
+UPDATE messages SET status = 'sending', claimed_by = :worker, attempt_count = attempt_count + 1, last_attempt_at = :now
+WHERE id IN (SELECT value FROM json_each(:ids))
+"""
+# `since` spares PostgreSQL the traces of all that was claimed before, which it would visit again and again.
+POSTGRESQL_CLAIM = """
+WITH won AS (
+  UPDATE messages SET status = 'sending', claimed_by = %(worker)s, attempt_count = attempt_count + 1,
+                      last_attempt_at = %(now)s
+  WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM messages
+    WHERE mailing_id {lane} AND status IN ('pending', 'failed_transient')
+      AND due_at <= %(now)s AND due_at >= %(since)s
+    ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+  RETURNING id, kind, mailing_id, to_email, content_hash, slots, attempt_count, subscriber_id, due_at
+)
+SELECT w.id, w.kind, w.mailing_id, coalesce(w.to_email, s.email), w.content_hash, w.slots::text, w.attempt_count,
+       s.nickname, s.unsubscribe_token, w.subscriber_id, w.due_at
+FROM won w LEFT JOIN subscribers s ON s.id = w.subscriber_id
+"""
 
 
-def settle(tx: Connection, results: Sequence[tuple[Claimed, Outcome]], *, worker: str, now: datetime) -> None:
-    """Write down what the provider said of each message that is still ours; those that went well together."""
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for message, outcome in results:
-        values = _accepted(message, outcome, now) if isinstance(outcome, Accepted) else _failed(message, outcome, now)
-        groups.setdefault((message.kind, values["status"], *values), []).append({"message": message.id, **values})
-    for (kind, status, *columns), rows in groups.items():
-        settled = tx.execute(_settle(tuple(columns)), [{**row, "worker": worker} for row in rows])
-        metrics.messages.labels(kind, status).inc(settled.rowcount)
+class Lanes:
+    """The order in which a worker looks for messages: those of their own first, then the mailings in turn."""
+
+    def __init__(self) -> None:
+        # The language of each mailing that was going at the last look.
+        self.languages: dict[int, str] = {}
+        self._turn = 0
+        self._since: dict[int | None, datetime] = {}
+
+    def claim(self, tx: Connection, *, worker: str, limit: int, bulk: int, now: datetime) -> list[Claimed]:
+        """Win up to `limit` messages; of those of mailings no more than `bulk`."""
+        won = self._from(tx, None, worker, limit, now)
+        room = min(bulk, limit - len(won))
+        for mailing in self._in_turn(tx) if room > 0 else ():
+            more = self._from(tx, mailing, worker, room, now)
+            won += more
+            room -= len(more)
+            if room <= 0:
+                break
+        return won
+
+    def _in_turn(self, tx: Connection) -> Iterable[int]:
+        """The mailings, another one first each time, so that a small one does not wait for a large one."""
+        self.languages = mailings.going(tx)
+        going = [*self.languages]
+        self._turn = (self._turn + 1) % max(1, len(going))
+        return going[self._turn :] + going[: self._turn]
+
+    def _from(self, tx: Connection, mailing: int | None, worker: str, limit: int, now: datetime) -> list[Claimed]:
+        if tx.dialect.name == "sqlite":
+            return _claim_sqlite(tx, mailing, worker, limit, now)
+        rows = _claim_postgresql(tx, mailing, worker, limit, now, self._since.get(mailing))
+        if len(rows) == limit and mailing is not None:
+            self._since[mailing] = max(row[-1] for row in rows)
+        else:
+            self._since.pop(mailing, None)
+        return [Claimed._make((*row[:5], json.loads(row[5]) if row[5] else None, *row[6:-1])) for row in rows]
 
 
-@cache
-def _settle(columns: tuple[str, ...]) -> sa.Update:
-    m = messages.c
-    ours = (m.id == sa.bindparam("message"), m.status == Status.SENDING, m.claimed_by == sa.bindparam("worker"))
-    spent = {"attempt_count": m.attempt_count - sa.bindparam("unspent")} if "unspent" in columns else {}
-    said: dict[str, Any] = {column: sa.bindparam(column) for column in columns if column != "unspent"}
-    return sa.update(messages).where(*ours).values({"claimed_by": None, **said, **spent})
+def _claim_sqlite(tx: Connection, mailing: int | None, worker: str, limit: int, now: datetime) -> list[Claimed]:
+    moment = messages.c.due_at.type.bind_processor(tx.dialect)(now)  # type: ignore[misc]
+    due = {"mailing": mailing, "now": moment, "limit": limit}
+    won = [Claimed._make(row) for row in json.loads(tx.exec_driver_sql(SQLITE_DUE, due).scalar_one())]
+    if won:
+        ids = json.dumps([one.id for one in won])
+        tx.exec_driver_sql(SQLITE_CLAIM, {"worker": worker, "now": moment, "ids": ids})
+    return won
 
 
-def give_back(tx: Connection, *, worker: str, now: datetime) -> None:
-    """Undo this worker's claims; only for a worker that has handed nothing over since it made them."""
+def _claim_postgresql(
+    tx: Connection, mailing: int | None, worker: str, limit: int, now: datetime, since: datetime | None
+) -> Sequence[Any]:
+    statement = POSTGRESQL_CLAIM.format(lane="IS NULL" if mailing is None else "= %(mailing)s")
+    values = {"mailing": mailing, "worker": worker, "limit": limit, "now": now, "since": since or "-infinity"}
+    return tx.exec_driver_sql(statement, values).cursor.fetchall()
+
+
+def contents_of(tx: Connection, hashes: Collection[str]) -> dict[str, Content]:
+    """The contents with these hashes."""
+    if not hashes:
+        return {}
+    c = contents.c
+    rows = tx.execute(sa.select(c.hash, c.subject, c.html, c.text).where(c.hash.in_(hashes)))
+    return {row.hash: Content(subject=row.subject, html=row.html, text=row.text) for row in rows}
+
+
+def give_back(tx: Connection, *, worker: str, keep: Collection[str], now: datetime) -> None:
+    """Undo this worker's claims but for those to keep, which it knows of and has handed over."""
     m = messages.c
     tx.execute(
         sa.update(messages)
-        .where(m.status == Status.SENDING, m.claimed_by == worker)
+        .where(is_sending, m.claimed_by == worker, m.id.not_in(keep))
         .values(status=Status.FAILED_TRANSIENT, claimed_by=None, due_at=now, attempt_count=m.attempt_count - 1)
+    )
+
+
+def renew(tx: Connection, ids: Collection[str], *, worker: str, now: datetime) -> None:
+    """Say of messages that are still on their way that they are not forgotten."""
+    m = messages.c
+    long_ago = m.last_attempt_at < now - STUCK_AFTER / 3
+    tx.execute(
+        sa.update(messages)
+        .where(is_sending, m.claimed_by == worker, long_ago, m.id.in_(ids))
+        .values(last_attempt_at=now)
     )
 
 
@@ -93,10 +156,10 @@ def take_back(tx: Connection, *, worker: str, now: datetime) -> int:
     """Let the living send what a dead worker had claimed; says how many. Whoever asks is alive."""
     m = messages.c
     dead = sa.and_(m.claimed_by != worker, m.claimed_by.not_in(workers.alive(now=now)))
-    abandoned = sa.or_(dead, m.last_attempt_at < now - STUCK_AFTER)
+    abandoned = sa.or_(dead, m.last_attempt_at.is_(None), m.last_attempt_at < now - STUCK_AFTER)
     return tx.execute(
         sa.update(messages)
-        .where(m.status == Status.SENDING, abandoned)
+        .where(is_sending, abandoned)
         .values(
             status=Status.FAILED_TRANSIENT,
             claimed_by=None,
@@ -104,33 +167,3 @@ def take_back(tx: Connection, *, worker: str, now: datetime) -> int:
             last_error="The worker stopped before it knew what became of this message",
         )
     ).rowcount
-
-
-def _contents(tx: Connection, hashes: set[str]) -> dict[str, Content]:
-    c = contents.c
-    rows = tx.execute(sa.select(c.hash, c.subject, c.html, c.text).where(c.hash.in_(hashes)))
-    return {row.hash: Content(subject=row.subject, html=row.html, text=row.text) for row in rows}
-
-
-def _accepted(message: Claimed, outcome: Accepted, now: datetime) -> dict[str, Any]:
-    values = {
-        "status": Status.SENT,
-        "sent_at": now,
-        "provider_message_id": outcome.provider_id,
-        "last_error": None,
-    }
-    return values | _forgotten(message)
-
-
-def _forgotten(message: Claimed) -> dict[str, Any]:
-    return {"to_email": None, "content_hash": None, "slots": None} if message.kind in LINKS else {}
-
-
-def _failed(message: Claimed, outcome: Any, now: datetime) -> dict[str, Any]:
-    decision = after_failure(outcome, attempt=message.attempt, now=now)
-    if isinstance(decision, GiveUp):
-        return {"status": Status.FAILED_PERMANENT, "last_error": decision.reason} | _forgotten(message)
-    values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": decision.reason}
-    if not decision.spent:
-        values["unspent"] = 1
-    return values

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gna.providers.protocol import RefusedForGood, TryLater, Unknown
+from gna.providers.protocol import Failure, RefusedForGood, TryLater
 
 # Soon at first, for a hiccup; then patiently, for a provider that is away for a day.
 WAITS = tuple(timedelta(seconds=s) for s in (1, 4, 10, 30, 60, 300, 900, 3600, 3600 * 3, 3600 * 6, 3600 * 12))
@@ -25,7 +25,7 @@ class GiveUp:
     reason: str
 
 
-def after_failure(failure: RefusedForGood | TryLater | Unknown, *, attempt: int, now: datetime) -> Retry | GiveUp:
+def after_failure(failure: Failure, *, attempt: int, now: datetime) -> Retry | GiveUp:
     """The decision after attempt number `attempt` (the first is 1) failed."""
     if isinstance(failure, RefusedForGood):
         return GiveUp(failure.reason)

@@ -1,44 +1,147 @@
-"""The sender: claim, compose, hand over, settle. No transaction is open while a provider is called."""
+"""The sender: claim, compose, hand over, settle. No transaction is open while a provider is called.
+
+One transaction settles what is known and claims what is next; meanwhile the provider is busy with what was claimed
+before. Results are written in small groups, so that a killed process leaves few mails of which nobody knows whether
+they left.
+"""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
 
 from gna import clock, log
 from gna.db import Database, timed
-from gna.delivery.claim import Claimed, claim, give_back, settle, take_back
+from gna.delivery import mailings, pace
+from gna.delivery.appetite import Patience, Speed
+from gna.delivery.claim import Claimed, Lanes, contents_of, give_back, renew, take_back
+from gna.delivery.pace import Allowance, Pace
+from gna.delivery.settle import Result, settle
 from gna.errors import DatabaseAway
+from gna.jobs import workers
 from gna.jobs.workers import DEAD_AFTER
-from gna.mail.compose import Envelope, compose
-from gna.providers.protocol import Accepted, Outcome, Outgoing, Provider, RefusedForGood, TryLater, Unknown
+from gna.mail.compile import Bulk, Compiled, Mail
+from gna.mail.compile import Sender as From
+from gna.mail.content import Content
+from gna.providers.protocol import Accepted, Outcome, Provider, RefusedForGood, TryLater, Unknown
 
 logger = log.get(__name__)
+
+# So many messages of their own may be claimed while the mailings' are on their way.
+OVERTAKING = 50
+# Results are written when there are so many of them, or when the first has waited so long.
+GROUP = 250
+GROUP_SECONDS = 0.02
+# While mails are on their way, look this often for one that must overtake them.
+LOOK_SECONDS = 0.25
+COMPILED = 64
+# Others take over after 15 seconds of silence; before that, a process that slept begins nothing.
+LEASE_SECONDS = 10.0
+
+
+class WorkerWasStopped(Exception):
+    """This process did nothing for so long that others may have taken its messages over."""
+
+
+class Lease:
+    """Until when this worker's claims are certainly its own; each round of the sender renews it."""
+
+    def __init__(self) -> None:
+        self.until = time.monotonic() + LEASE_SECONDS
+
+
+class Message(Mail):
+    """A claimed message as a mail."""
+
+    __slots__ = ("claimed", "lease")
+
+    def __init__(self, compiled: Compiled, claimed: Claimed, lease: Lease) -> None:
+        self.compiled = compiled
+        self.claimed = claimed
+        self.lease = lease
+        self.id = claimed.id
+        self.to = claimed.to or ""
+        self.urgent = claimed.mailing is None
+        self.values = claimed.slots or {
+            "nickname": claimed.nickname or "",
+            "email": self.to,
+            "unsubscribe_token": claimed.unsubscribe_token or "",
+        }
+
+    def pieces(self) -> list[bytes]:
+        """The mail, unless somebody else may be sending it by now."""
+        if time.monotonic() > self.lease.until:
+            raise WorkerWasStopped
+        return super().pieces()
+
+
+class Round(NamedTuple):
+    """What one transaction brought; `wait` says when the pace allows more."""
+
+    claimed: list[Claimed]
+    contents: dict[str, Content]
+    wait: float | None
 
 
 class Sender:
     """Sends what is due in the outbox."""
 
-    def __init__(self, db: Database, provider: Provider, *, worker: str, sender: str) -> None:
+    def __init__(self, db: Database, provider: Provider, *, worker: str, sender: From, pace: Pace) -> None:
         self._db = db
         self._provider = provider
         self._worker = worker
-        self._sender = sender
+        self._from = sender
+        self._pace = pace
+        self._lanes = Lanes()
+        self._compiled: OrderedDict[tuple[str, int | None], Compiled] = OrderedDict()
+        # Handed over and not reported; reported and not written down.
+        self._open: dict[str, Message] = {}
+        self._results: list[Result] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._wake = asyncio.Event()
+        self._lease = Lease()
+        self._speed = Speed()
+        self._patience = Patience()
         self._blind_until = clock.now()
-        self._unsure = False
+        self._unsure = self._stopping = False
 
     async def send_due(self) -> bool:
-        """One batch from claim to settlement; True if there was one."""
-        if self._unsure:
-            await self._db.run(timed(give_back), worker=self._worker)
-        # A connection that breaks in a commit does not tell whether we won the messages.
-        self._unsure = True
-        batch = await self._db.run(timed(claim), worker=self._worker)
-        self._unsure = False
-        if not batch:
-            return False
-        results = await self._hand_over(batch)
-        await self._settle(results)
-        _report([outcome for _, outcome in results if not isinstance(outcome, Accepted)])
-        return True
+        """Send until nothing is due any more; True if there was anything."""
+        anything, pauses = False, 0
+        while True:
+            try:
+                claimed, wait = await self._round()
+                pauses = 0
+            except Exception:
+                if not self._open and not self._results:
+                    raise
+                # Forgetting what became of these would send them twice: keep them, however long it takes.
+                logger.exception("results cannot be written yet; keeping them in memory", messages=len(self._results))
+                pauses += 1
+                await asyncio.sleep(min(0.25 * 2**pauses, 10))
+                continue
+            anything |= claimed > 0
+            if self._open or self._results:
+                await self._wait_for_results()
+            elif wait is not None and not self._stopping:
+                await asyncio.sleep(wait)
+            elif not claimed:
+                break
+        if anything:
+            await self.finish()
+        return anything
+
+    def stop(self) -> None:
+        """Begin nothing more; what was not begun is given back."""
+        self._stopping = True
+        for mail in self._provider.recall():
+            self._report(mail, TryLater("The worker stopped before this was begun", after=timedelta()))
+        self._wake.set()
 
     async def sweep(self) -> bool:
         """Take back what a dead worker left in `sending`.
@@ -50,51 +153,159 @@ class Sender:
         if now < self._blind_until:
             return False
         try:
-            taken = await self._db.run(timed(take_back), worker=self._worker)
+            taken, alive = await self._db.run(timed(_sweep), worker=self._worker, ours=[*self._open])
         except DatabaseAway:
             self._blind_until = now + DEAD_AFTER
             raise
+        self._provider.share(alive)
         if taken:
             logger.warning("took back messages of a worker that died", count=taken)
         return taken > 0
 
-    async def _hand_over(self, batch: Sequence[Claimed]) -> list[tuple[Claimed, Outcome]]:
-        composed = [(message, self._compose(message)) for message in batch]
-        results: list[tuple[Claimed, Outcome]] = [
-            (message, mail) for message, mail in composed if isinstance(mail, TryLater)
-        ]
-        ready = [(message, mail) for message, mail in composed if isinstance(mail, Outgoing)]
-        try:
-            outcomes = await self._provider.send([mail for _, mail in ready])
-            return results + [(message, outcome) for (message, _), outcome in zip(ready, outcomes, strict=True)]
-        except Exception as error:
-            logger.exception("provider failed", messages=len(ready))
-            unknown = Unknown(f"The provider failed: {type(error).__name__}")
-            return results + [(message, unknown) for message, _ in ready]
+    async def finish(self) -> bool:
+        """End the mailings that are through, and forget whom they went to."""
+        for mailing in await self._db.run(timed(mailings.finish)):
+            logger.info("mailing done", mailing=mailing)
+        while await self._db.run(timed(mailings.forget_some)):
+            pass
+        return False
 
-    def _compose(self, message: Claimed) -> Outgoing | TryLater:
+    async def _round(self) -> tuple[int, float | None]:
+        """Settle what is known and claim what is next; says how many were claimed, and the wait for the pace."""
+        results, self._results = self._results, []
+        limit, bulk = self._appetite()
+        if not results and not limit:
+            return 0, None
+        known = {claimed.id for claimed, _ in results} | self._open.keys() if self._unsure else ()
+        began = time.monotonic()
+        try:
+            # A connection that breaks in a commit does not tell whether we won the messages.
+            unsure, self._unsure = self._unsure, bool(self._unsure or limit)
+            round = await self._db.run(timed(self._transact), results, limit, bulk, known if unsure else None)
+        except BaseException:
+            self._results = results + self._results
+            raise
+        self._unsure = False
+        self._lease.until = began + LEASE_SECONDS
+        _tell(results)
+        if round.claimed:
+            self._hand_over(round)
+        return len(round.claimed), round.wait
+
+    def _transact(
+        self,
+        tx: Connection,
+        results: Sequence[Result],
+        limit: int,
+        bulk: int,
+        known: Collection[str] | None,
+        now: datetime,
+    ) -> Round:
+        if known is not None:
+            give_back(tx, worker=self._worker, keep=known, now=now)
+        if results:
+            settle(tx, results, worker=self._worker, now=now)
+            # For one address, such as a greylist, only that message waits; for all of us, everybody does.
+            tries = [outcome for _, outcome in results if isinstance(outcome, TryLater) and outcome.away]
+            if waits := [later.after for later in tries if later.after]:
+                pace.hold(tx, self._pace, max(waits), now=now)
+        if not limit:
+            return Round([], {}, None)
+        allowance = Allowance(tx, self._pace, now=now)
+        limit = allowance.upto(limit)
+        claimed = (
+            self._lanes.claim(tx, worker=self._worker, limit=limit, bulk=min(bulk, limit), now=now) if limit else []
+        )
+        allowance.spend(len(claimed))
+        missing = {one.content_hash for one in claimed if (one.content_hash, one.mailing) not in self._compiled}
+        return Round(claimed, contents_of(tx, missing), allowance.wait)
+
+    def _appetite(self) -> tuple[int, int]:
+        """How many messages to claim now: in all, and of mailings."""
+        if self._stopping:
+            return 0, 0
+        bulk = self._patience.allows(self._speed.batch) if len(self._open) <= self._speed.batch else 0
+        return max(bulk, OVERTAKING), bulk
+
+    def _hand_over(self, round: Round) -> None:
+        bulk = sum(one.mailing is not None for one in round.claimed)
+        self._speed.claimed(bulk)
+        mails = [mail for one in round.claimed if (mail := self._mail(one, round.contents))]
+        self._open |= {mail.id: mail for mail in mails}
+        task = asyncio.create_task(self._send(mails))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _mail(self, claimed: Claimed, contents: dict[str, Content]) -> Message | None:
         """One person's mail; one that cannot be built does not stop the others, and waits for whoever mends it."""
-        envelope = Envelope(id=message.id, sender=self._sender, to=message.to, date=clock.now())
-        try:
-            return Outgoing(message.id, message.to, compose(message.content, message.slots, envelope))
-        except Exception as error:
-            logger.exception("mail could not be composed", message=message.id)
-            return TryLater(f"The mail could not be composed: {type(error).__name__}")
-
-    async def _settle(self, results: Sequence[tuple[Claimed, Outcome]]) -> None:
-        """Write the results down, however long that takes: forgetting them would send twice."""
-        pause = 0.5
-        while True:
+        key = (claimed.content_hash, claimed.mailing)
+        compiled = self._compiled.get(key)
+        if compiled is None:
             try:
-                return await self._db.run(timed(settle), results, worker=self._worker)
-            except Exception:
-                logger.exception("results cannot be written yet; keeping them in memory", messages=len(results))
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, 10)
+                compiled = self._compiled[key] = self._compile(claimed, contents[claimed.content_hash])
+            except Exception as error:
+                logger.exception("content could not be compiled", message=claimed.id)
+                later = TryLater(f"The mail could not be composed: {type(error).__name__}")
+                self._results.append((claimed, later))
+                return None
+            if len(self._compiled) > COMPILED:
+                self._compiled.popitem(last=False)
+        return Message(compiled, claimed, self._lease)
+
+    def _compile(self, claimed: Claimed, content: Content) -> Compiled:
+        if claimed.mailing is None:
+            return Compiled(content, self._from)
+        return Compiled(content, self._from, Bulk(str(claimed.mailing), self._lanes.languages[claimed.mailing]))
+
+    async def _send(self, mails: Sequence[Message]) -> None:
+        reason = "The provider did not say what became of it"
+        try:
+            await self._provider.send(mails, self._report)
+        except Exception as error:
+            logger.exception("provider failed", messages=len(mails))
+            reason = f"The provider failed: {type(error).__name__}"
+        for mail in mails:
+            self._report(mail, Unknown(reason))
+
+    def _report(self, mail: Mail, outcome: Outcome) -> None:
+        """The fate of a mail; only the first word counts."""
+        message = self._open.pop(mail.id, None)
+        if message is None:
+            return
+        self._results.append((message.claimed, outcome))
+        if len(self._results) >= GROUP or len(self._open) in (0, self._speed.batch):
+            self._wake.set()
+        if not isinstance(outcome, Accepted):
+            if isinstance(outcome, TryLater) and outcome.away and not outcome.after:
+                self._patience.lose(outcome.reason)
+        elif self._patience.lost:
+            self._patience.regain()
+
+    async def _wait_for_results(self) -> None:
+        """Until there is a group of results, or enough time has passed."""
+        began = time.monotonic()
+        while not self._stopping or self._open:
+            self._wake.clear()
+            if len(self._results) >= GROUP or not self._open:
+                break
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), GROUP_SECONDS)
+                break
+            if self._results or time.monotonic() - began >= LOOK_SECONDS:
+                break
+        await asyncio.sleep(0)
 
 
-def _report(failures: Sequence[Outcome]) -> None:
+def _sweep(tx: Connection, *, worker: str, ours: Collection[str], now: datetime) -> tuple[int, int]:
+    """How many messages were taken back, and how many workers there are."""
+    if ours:
+        renew(tx, ours, worker=worker, now=now)
+    return take_back(tx, worker=worker, now=now), workers.count(tx, now=now)
+
+
+def _tell(results: Sequence[Result]) -> None:
     """Tell the operator how many mails did not leave. The reasons may quote addresses: they stay in the rows."""
+    failures = [outcome for _, outcome in results if not isinstance(outcome, Accepted)]
     if failures:
         refused = sum(isinstance(outcome, RefusedForGood) for outcome in failures)
         logger.warning("mails not sent; messages.last_error says why", later=len(failures) - refused, refused=refused)

@@ -35,6 +35,10 @@ class Step:
     once: bool = False
     # A `once` step that also runs when a process starts.
     at_start: bool = False
+    # Called when the process stops, for a step whose work goes on as long as there is any.
+    stop: Callable[[], None] | None = None
+    # Called when no step runs any more.
+    end: Callable[[], Awaitable[None]] | None = None
 
 
 class Engine:
@@ -50,7 +54,7 @@ class Engine:
 
     async def start(self) -> None:
         """Begin to run every step."""
-        await self._beat()
+        await asyncio.to_thread(self._arrive)
         self._tasks = [asyncio.create_task(self._keep(step), name=step.name) for step in self._steps]
         logger.info("worker started", steps=[step.name for step in self._steps])
 
@@ -63,6 +67,9 @@ class Engine:
         self._stopping = True
         for bell in self._bells.values():
             bell.set()
+        for step in self._steps:
+            if step.stop:
+                step.stop()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=DRAIN.total_seconds())
             for task in late:
@@ -71,11 +78,20 @@ class Engine:
             if late:
                 logger.warning("steps did not finish in time", steps=[task.get_name() for task in late])
                 return  # what they left behind is taken back when the heartbeat has been missed
+        for step in self._steps:
+            if step.end:
+                await step.end()
         try:
             await asyncio.wait_for(self._db.run(workers.leave, self.worker), FAREWELL.total_seconds())
         except Exception:
             logger.warning("could not sign off; the missed heartbeat will tell", exc_info=True)
         logger.info("worker stopped")
+
+    def _arrive(self) -> None:
+        with self._db.arrival() as alone, self._db.write() as tx:
+            if alone:
+                workers.forget_all(tx)
+            timed(workers.beat)(tx, self.worker)
 
     async def _keep(self, step: Step) -> None:
         failures, first = 0, True

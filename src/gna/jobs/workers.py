@@ -39,3 +39,13 @@ def leave(tx: Connection, worker: str) -> None:
 def alive(*, now: datetime) -> sa.Select[tuple[str]]:
     """The ids of the workers seen lately, as a query to use in another."""
     return sa.select(workers.c.id).where(workers.c.seen_at > now - DEAD_AFTER)
+
+
+def count(tx: Connection, *, now: datetime) -> int:
+    """How many workers there are."""
+    return tx.scalar(sa.select(sa.func.count()).select_from(alive(now=now).subquery())) or 0
+
+
+def forget_all(tx: Connection) -> None:
+    """Nobody else is there: what the rows say is of former lives."""
+    tx.execute(sa.delete(workers))

@@ -21,6 +21,13 @@ PLAIN = re.compile(
 )
 
 
+class Reach:
+    """Whom the provider can write to; told once, when a process starts."""
+
+    # Whether letters beyond ASCII may stand before the @ (SMTPUTF8).
+    international = False
+
+
 def parse(text: object) -> str:
     """The address as the person typed it, trimmed; an international domain in its Unicode form."""
     if not isinstance(text, str) or not text.strip():
@@ -32,10 +39,10 @@ def parse(text: object) -> str:
     if len(typed) > LONGEST:
         raise Refused("Email is not a valid address")
     try:
-        valid = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
-        domain = typed.rpartition("@")[2]
-        kept = typed if domain.isascii() and "xn--" not in domain.lower() else valid.normalized
-        Address(addr_spec=on_the_wire(kept))  # what cannot stand in a header could never be mailed
+        valid = validate_email(typed, check_deliverability=False, allow_smtputf8=Reach.international, strict=True)
+        kept = typed if typed.isascii() and "xn--" not in typed.rpartition("@")[2].lower() else valid.normalized
+        if kept.rpartition("@")[0].isascii():
+            Address(addr_spec=on_the_wire(kept))  # what cannot stand in a header could never be mailed
     except (EmailNotValidError, MessageDefect, ValueError):
         raise Refused("Email is not a valid address") from None
     return kept
@@ -43,5 +50,7 @@ def parse(text: object) -> str:
 
 def on_the_wire(address: str) -> str:
     """The address with its domain in ASCII, as mail servers without SMTPUTF8 need it."""
+    if address.isascii():
+        return address
     local, _, domain = address.rpartition("@")
     return address if domain.isascii() else f"{local}@{idna.encode(domain, uts46=True).decode()}"

@@ -8,9 +8,46 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
+from typing import NamedTuple
+from urllib.parse import quote
 
-SLOT = re.compile(r"\{\{ ([a-z_]+) \}\}")
+# `{{ nickname }}`, or `{{ nickname | friend }}` with what is said to those who have none.
+SLOT = re.compile(r"\{\{[ \t]*([a-z_]+)[ \t]*(?:\|[ \t]*([^{}]*?)[ \t]*)?\}\}")
 FRAMED = re.compile(r"\[(?:language|title|body)\]")
+# The end of an HTML text that leads into a link: what stands in the attribute so far.
+IN_LINK = re.compile(r"""\b(?:href|src|action)\s*=\s*(?:"([^"<>]*)|'([^'<>]*))\Z""", re.IGNORECASE)
+NEEDS_ESCAPE = re.compile("[&<>\"']").search
+
+
+def _as_text(value: str) -> str:
+    """In plain text a value stands as it is; line ends become ours."""
+    return value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
+
+
+def _as_html(value: str) -> str:
+    """In HTML a value is text, never markup."""
+    value = _as_text(value)
+    return html.escape(value) if NEEDS_ESCAPE(value) else value
+
+
+def _in_link(value: str) -> str:
+    """Inside a link a value is a part of it, never a link of its own."""
+    return quote(value, safe="")
+
+
+class Slot(NamedTuple):
+    """A place for a person's value, and what makes the value safe there."""
+
+    name: str
+    fallback: str
+    safe: Callable[[str], str]
+
+    def of(self, values: Mapping[str, str]) -> str:
+        """What stands here for one person."""
+        return self.safe(values[self.name] or self.fallback)
+
+
+Pieces = list[str | Slot]
 
 
 @dataclass(frozen=True)
@@ -29,10 +66,35 @@ class Content:
     def merged(self, values: Mapping[str, str]) -> "Content":
         """The content for one person: each value is made safe for the place where it lands."""
         return Content(
-            subject=_fill(self.subject, values, _one_line),
-            html=_fill(self.html, values, html.escape),
-            text=_fill(self.text, values, str),
+            subject=one_line(filled(text_pieces(self.subject), values)),
+            html=filled(html_pieces(self.html), values),
+            text=filled(text_pieces(self.text), values),
         )
+
+
+def text_pieces(text: str) -> Pieces:
+    """A text cut at its slots: static, slot, static, …, static."""
+    return _cut(text, lambda *_: _as_text)
+
+
+def html_pieces(text: str) -> Pieces:
+    """An HTML text cut at its slots."""
+    return _cut(text, _html_context)
+
+
+def names_in(text: str) -> list[str]:
+    """The names of the slots in a text."""
+    return [found[1] for found in SLOT.finditer(text)]
+
+
+def filled(pieces: Pieces, values: Mapping[str, str]) -> str:
+    """The pieces for one person."""
+    return "".join(piece.of(values) if isinstance(piece, Slot) else piece for piece in pieces)
+
+
+def one_line(value: str) -> str:
+    """A header value cannot smuggle in another header."""
+    return " ".join(value.split())
 
 
 @lru_cache
@@ -52,10 +114,15 @@ def _heading(body: str) -> str:
     return found[1] if found else ""
 
 
-def _fill(template: str, values: Mapping[str, str], safe: Callable[[str], str]) -> str:
-    return SLOT.sub(lambda slot: safe(values[slot[1]]), template)
+def _cut(text: str, context: Callable[[str, str], Callable[[str], str]]) -> Pieces:
+    text, pieces, end = _as_text(text), Pieces(), 0
+    for found in SLOT.finditer(text):
+        safe = context(text[: found.start()], found[1])
+        pieces += [text[end : found.start()], Slot(found[1], found[2] or "", safe)]
+        end = found.end()
+    return [*pieces, text[end:]]
 
 
-def _one_line(value: str) -> str:
-    """A header value cannot smuggle in another header."""
-    return " ".join(value.split())
+def _html_context(before: str, name: str) -> Callable[[str], str]:
+    """How a value must be written after this much HTML. A slot named `…_url` holds a whole link of ours."""
+    return _in_link if IN_LINK.search(before) and not name.endswith("_url") else _as_html

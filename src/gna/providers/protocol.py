@@ -1,50 +1,46 @@
 """What a provider is: it takes composed mails and says of each what became of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from gna.mail.compile import Mail
 
 
-@dataclass(frozen=True)
-class Outgoing:
-    """One composed mail on its way out. The same `id` again is the same mail."""
+class Accepted(NamedTuple):
+    """The provider has it, under its own id if it told one."""
 
-    id: str
-    to: str
-    raw: bytes
+    provider_id: str | None = None
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """The provider has it, under its own id."""
-
-    provider_id: str
-
-
-@dataclass(frozen=True)
-class RefusedForGood:
-    """No other try will help."""
+class RefusedForGood(NamedTuple):
+    """No other try will help. `bad_address` says that the address is to blame, and not what we sent or who we are."""
 
     reason: str
+    bad_address: bool = False
 
 
-@dataclass(frozen=True)
-class TryLater:
-    """It may work later; `after` is the provider's own wish, and honouring it costs no attempt."""
+class TryLater(NamedTuple):
+    """It was certainly not taken, and may be later.
+
+    `after` is the provider's own wish, and honouring it costs no attempt. `away` says that it is not about this mail:
+    the provider cannot be reached, or refuses us altogether, so that others need not be tried now either.
+    """
 
     reason: str
     after: timedelta | None = None
+    away: bool = False
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(NamedTuple):
     """The connection broke when it might have been accepted."""
 
     reason: str
 
 
 Outcome = Accepted | RefusedForGood | TryLater | Unknown
+Failure = RefusedForGood | TryLater | Unknown
+Report = Callable[[Mail, Outcome], None]
 
 
 class Provider(Protocol):
@@ -53,8 +49,24 @@ class Provider(Protocol):
     # Whether sending the same id again reaches the reader once.
     exactly_once: bool
 
-    async def send(self, batch: Sequence[Outgoing]) -> Sequence[Outcome]:
-        """Hand over the mails; one outcome for each, in their order."""
+    @property
+    def international(self) -> bool:
+        """Whether an address may have letters beyond ASCII before its @ (SMTPUTF8); `check` finds out."""
+
+    async def send(self, mails: Sequence[Mail], report: Report) -> None:
+        """Hand over the mails and report each exactly once, as soon as its fate is known.
+
+        May be called again while an earlier call is still at it; urgent mails overtake.
+        """
+
+    def recall(self) -> Sequence[Mail]:
+        """Take out what was not begun; it is not reported any more."""
+
+    def share(self, workers: int) -> None:
+        """So many workers use the account; each takes its part of the connections."""
 
     async def check(self) -> str:
         """One sentence that says it is ready; raises CannotStart with what to do if it is not."""
+
+    async def close(self) -> None:
+        """Say goodbye; nothing is being sent any more."""

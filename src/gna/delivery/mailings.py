@@ -1,0 +1,194 @@
+"""Mailings: many messages that are sent together, can be held together, and end together.
+
+A campaign's delivery is one, and so is a run of articles or notifications. The row counts what became of its messages,
+so that a dashboard reads one row however many there are.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import db, outbox
+from gna.db import Instant, metadata
+from gna.errors import NotAllowedNow
+from gna.mail.content import Content
+from gna.outbox import FLEETING, Kind, Status, is_given_up, is_sending, is_waiting, messages
+
+
+class State(StrEnum):
+    """Where a mailing is."""
+
+    GOING = "going"
+    PAUSED = "paused"
+    DONE = "done"
+
+
+S = State
+MOVES = {
+    S.GOING: {S.PAUSED, S.DONE},
+    S.PAUSED: {S.GOING},
+    S.DONE: {S.GOING},  # somebody tries again what was left over
+}
+
+mailings = sa.Table(
+    "mailings",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("language", sa.Text, nullable=False, server_default="en"),
+    sa.Column("state", sa.Text, nullable=False, server_default=State.GOING, index=True),
+    # How far in the order of ids the people have got their messages.
+    sa.Column("filled_to", sa.Text, nullable=False, server_default=""),
+    sa.Column("filled_at", Instant),
+    sa.Column("audience", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("sent_count", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("failed_count", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("finished_at", Instant),
+)
+
+# Else SQLAlchemy does not keep the number of inserted rows.
+COUNTED = {"preserve_rowcount": True}
+# So many messages are made, or deleted, in one transaction; others who write wait that long.
+CHUNK = 5000
+# Messages that somebody may still want to try again are kept so long.
+KEEP_FAILED = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What became of a mailing's messages so far."""
+
+    state: State
+    audience: int
+    sent: int
+    failed: int
+
+    @property
+    def left(self) -> int:
+        """Still to be sent; when the mailing is done, people who left meanwhile."""
+        return self.audience - self.sent - self.failed
+
+
+def begin(tx: Connection, *, kind: Kind, language: str = "en", now: datetime) -> int:
+    """A new mailing, to be filled; what is in it already is sent meanwhile."""
+    new = sa.insert(mailings).values(kind=kind, language=language, created_at=now).returning(mailings.c.id)
+    return int(tx.execute(new).scalar_one())
+
+
+def fill(tx: Connection, mailing: int, content: Content, people: sa.Select[tuple[str]], *, now: datetime) -> bool:
+    """Make the messages for the next of the people, given as a query for ids; False if everybody has theirs.
+
+    Whoever fills moves the mark in the same transaction, so that a crash, or two who fill at once, make nothing twice.
+    """
+    row = tx.execute(sa.select(mailings).where(mailings.c.id == mailing).with_for_update()).one()
+    if row.filled_at:
+        return False
+    outbox.keep(tx, content, now=now)
+    someone = people.subquery()
+    ids = sa.select(someone.c[0].label("id")).where(someone.c[0] > row.filled_to).order_by("id").limit(CHUNK).subquery()
+    last = tx.scalar(sa.select(sa.func.max(ids.c.id)))
+    if last is None:
+        tx.execute(_change(mailing).values(filled_at=now))
+        return False
+    made = tx.execute(_messages(tx, mailing, row.kind, content, ids, now), execution_options=COUNTED).rowcount
+    tx.execute(_change(mailing).values(filled_to=last, audience=mailings.c.audience + made))
+    return True
+
+
+def _messages(
+    tx: Connection, mailing: int, kind: str, content: Content, ids: sa.Subquery, now: datetime
+) -> sa.Executable:
+    """One message for each of the ids. The address is not copied: whoever has left, or moved, is known when we send."""
+    values: dict[str, Any] = {
+        "id": db.new_id(tx),
+        "delivery_key": sa.literal(f"{mailing}:") + ids.c.id,
+        "kind": sa.literal(kind),
+        "mailing_id": sa.literal(mailing),
+        "subscriber_id": ids.c.id,
+        "content_hash": sa.literal(content.hash),
+        "status": sa.literal(Status.PENDING.value),
+        "due_at": db.row_time(tx, now),
+        "created_at": sa.literal(now, Instant),
+    }
+    # SQLite needs a WHERE to tell the conflict clause from a join.
+    rows = sa.select(*values.values()).where(ids.c.id.is_not(None))
+    return db.insert(tx, messages).from_select([*values], rows).on_conflict_do_nothing(index_elements=["delivery_key"])  # type: ignore[no-any-return]
+
+
+def pause(tx: Connection, mailing: int) -> None:
+    """Send no more of it; what is on its way arrives."""
+    _move(tx, mailing, State.GOING, State.PAUSED)
+
+
+def resume(tx: Connection, mailing: int) -> None:
+    """Go on where it was paused."""
+    _move(tx, mailing, State.PAUSED, State.GOING)
+
+
+def retry(tx: Connection, mailing: int, *, now: datetime) -> int:
+    """Try again what was given up; says how many. Whoever got theirs gets nothing."""
+    _move(tx, mailing, State.DONE, State.GOING, finished_at=None, failed_count=0)
+    given_up = tx.execute(
+        sa.update(messages)
+        .where(messages.c.mailing_id == mailing, is_given_up)
+        .values(status=Status.PENDING, attempt_count=0, due_at=db.row_time(tx, now))
+    )
+    return given_up.rowcount
+
+
+def totals(tx: Connection, mailing: int) -> Totals:
+    """The sums, live."""
+    row = tx.execute(sa.select(mailings).where(mailings.c.id == mailing)).one()
+    return Totals(State(row.state), row.audience, row.sent_count, row.failed_count)
+
+
+def count(tx: Connection, mailing: int, *, sent: int = 0, failed: int = 0) -> None:
+    """Add to the sums, in the transaction that settles the messages."""
+    m = mailings.c
+    tx.execute(_change(mailing).values(sent_count=m.sent_count + sent, failed_count=m.failed_count + failed))
+
+
+_going = sa.select(mailings.c.id, mailings.c.language).where(mailings.c.state == State.GOING).order_by(mailings.c.id)
+
+
+def going(tx: Connection) -> dict[int, str]:
+    """The mailings to send from, with their language."""
+    return {row.id: row.language for row in tx.execute(_going)}
+
+
+def finish(tx: Connection, *, now: datetime) -> list[int]:
+    """End the mailings of which nothing is left to send; says which."""
+    mailing = mailings.c
+    waits, leaves = (sa.exists().where(messages.c.mailing_id == mailing.id, it) for it in (is_waiting, is_sending))
+    over = sa.and_(mailing.state == State.GOING, mailing.filled_at.is_not(None), ~waits, ~leaves)
+    ended = sa.update(mailings).where(over).values(state=State.DONE, finished_at=now).returning(mailing.id)
+    return [row.id for row in tx.execute(ended)]
+
+
+def forget_some(tx: Connection, *, now: datetime) -> bool:
+    """Delete messages that no campaign needs any more; True if there may be others.
+
+    When something was sent, what was refused for good stays refused. When nothing was, somebody may want to try
+    again, and has a week for it.
+    """
+    m, mailing = messages.c, mailings.c
+    not_needed = sa.or_(mailing.sent_count > 0, mailing.finished_at < now - KEEP_FAILED)
+    done = sa.select(mailing.id).where(mailing.state == State.DONE, mailing.kind.in_(FLEETING), not_needed)
+    some = sa.select(m.id).where(is_given_up, m.mailing_id.in_(done)).limit(CHUNK)
+    return tx.execute(sa.delete(messages).where(m.id.in_(some))).rowcount > 0
+
+
+def _change(mailing: int) -> sa.Update:
+    return sa.update(mailings).where(mailings.c.id == mailing)
+
+
+def _move(tx: Connection, mailing: int, start: State, end: State, **values: Any) -> None:
+    """The one function that changes a state when somebody asks for it."""
+    moved = tx.execute(_change(mailing).where(mailings.c.state == start).values(state=end, **values))
+    if moved.rowcount == 0:
+        raise NotAllowedNow(f"The mailing is not {start}")

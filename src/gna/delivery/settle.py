@@ -1,0 +1,94 @@
+"""Writing down what became of messages; those that went well together."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import metrics
+from gna.delivery import dead_letters, mailings
+from gna.delivery.claim import Claimed
+from gna.delivery.retry import GiveUp, Retry, after_failure
+from gna.outbox import FLEETING, LINKS, Status, is_sending, messages
+from gna.providers.protocol import Accepted, Failure, Outcome
+
+Result = tuple[Claimed, Outcome]
+FORGOTTEN = {"to_email": None, "content_hash": None, "slots": None}
+
+# With its plus, SQLite does not look for all that the worker has claimed.
+DELETE = {
+    "sqlite": "DELETE FROM messages WHERE id IN (SELECT value FROM json_each(:ids))"
+    " AND status = 'sending' AND +claimed_by = :worker",
+    "postgresql": "DELETE FROM messages WHERE id = ANY (:ids) AND status = 'sending' AND claimed_by = :worker",
+}
+
+
+def settle(tx: Connection, results: Sequence[Result], *, worker: str, now: datetime) -> None:
+    """Write down what the provider said of each message that is still ours."""
+    accepted: dict[tuple[str, int | None], list[tuple[Claimed, Accepted]]] = {}
+    sent, failed = Counter[int | None](), Counter[int | None]()
+    for claimed, outcome in results:
+        if isinstance(outcome, Accepted):
+            accepted.setdefault((claimed.kind, claimed.mailing), []).append((claimed, outcome))
+        elif _failed(tx, claimed, outcome, worker, now):
+            failed[claimed.mailing] += 1
+    for (kind, mailing), group in accepted.items():
+        count = _gone(tx, group, worker) if kind in FLEETING else _sent(tx, kind, group, worker, now)
+        metrics.messages.labels(kind, Status.SENT).inc(count)
+        sent[mailing] += count
+    # Last, and always in the same order: workers wait for each other here.
+    for mailing in sorted(key for key in sent | failed if key is not None):
+        mailings.count(tx, mailing, sent=sent[mailing], failed=failed[mailing])
+
+
+def _gone(tx: Connection, group: Sequence[tuple[Claimed, Accepted]], worker: str) -> int:
+    """Delete the rows of a campaign's mails that have left; says how many were still ours."""
+    ids = [claimed.id for claimed, _ in group]
+    values = {"ids": json.dumps(ids) if tx.dialect.name == "sqlite" else ids, "worker": worker}
+    return tx.execute(sa.text(DELETE[tx.dialect.name]), values).rowcount
+
+
+def _sent(tx: Connection, kind: str, group: Sequence[tuple[Claimed, Accepted]], worker: str, now: datetime) -> int:
+    values: dict[str, Any] = {"status": Status.SENT, "sent_at": now, "last_error": None}
+    values |= FORGOTTEN if kind in LINKS else {}
+    rows = [
+        {"message": claimed.id, "worker": worker, **values, "provider_message_id": accepted.provider_id}
+        for claimed, accepted in group
+    ]
+    return tx.execute(_update((*values, "provider_message_id")), rows).rowcount
+
+
+def _failed(tx: Connection, claimed: Claimed, failure: Failure, worker: str, now: datetime) -> bool:
+    """Write down a failure; whether it was given up."""
+    decision = after_failure(failure, attempt=claimed.attempt, now=now)
+    values = _given_up(decision) if isinstance(decision, GiveUp) else _again(decision)
+    ours = tx.execute(_update(tuple(values)), {"message": claimed.id, "worker": worker, **values}).rowcount
+    if not ours:
+        return False
+    metrics.messages.labels(claimed.kind, values["status"]).inc()
+    if isinstance(decision, GiveUp) and claimed.kind not in FLEETING:
+        dead_letters.bury(tx, claimed, decision.reason, now=now)
+    return isinstance(decision, GiveUp)
+
+
+def _given_up(decision: GiveUp) -> dict[str, Any]:
+    return {"status": Status.FAILED_PERMANENT, "last_error": decision.reason}
+
+
+def _again(decision: Retry) -> dict[str, Any]:
+    values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": decision.reason}
+    return values if decision.spent else {**values, "unspent": 1}
+
+
+@cache
+def _update(columns: tuple[str, ...]) -> sa.Update:
+    m = messages.c
+    ours = (m.id == sa.bindparam("message"), is_sending, m.claimed_by == sa.bindparam("worker"))
+    spent = {"attempt_count": m.attempt_count - sa.bindparam("unspent")} if "unspent" in columns else {}
+    said: dict[str, Any] = {column: sa.bindparam(column) for column in columns if column != "unspent"}
+    return sa.update(messages).where(*ours).values({"claimed_by": None, **said, **spent})

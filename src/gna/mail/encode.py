@@ -1,0 +1,107 @@
+"""How text travels in a mail: quoted-printable, base64, and header values.
+
+Whatever is encoded here has no line that begins with a dot, so nothing is left for SMTP to double, and none that
+begins with "From ", so no mailbox file changes it and breaks a signature.
+"""
+
+import binascii
+import re
+from functools import lru_cache
+
+CRLF = b"\r\n"
+SOFT = b"=\r\n"
+LINE = 75
+# A header line of 76, less "Subject: " and the frame of an encoded word: so many bytes in base64.
+WORD = 39
+HEADER_LINE = 76
+
+_WRITTEN = [bytes([byte]) if 32 <= byte < 127 and byte != 61 else b"=%02X" % byte for byte in range(256)]
+# What needs no encoding and fits on a line; it does not begin with a dot or an F, which might have to be encoded there.
+_SIMPLE = re.compile(r"[!-\-/-<>-EG-~][ !-<>-~]{0,70}").fullmatch
+
+
+def quoted(text: str, *, goes_on: bool) -> bytes:
+    """The text in quoted-printable, from the start of a line; if it `goes_on`, the next piece starts one too."""
+    lines = text.encode().split(b"\n")
+    out = [_quoted_line(line, hard=True) + CRLF for line in lines[:-1]]
+    last = _quoted_line(lines[-1], hard=not goes_on)
+    return b"".join((*out, last, SOFT if goes_on and last else b""))
+
+
+def quoted_value(value: str) -> bytes:
+    """A person's value between two pieces; most are short and simple."""
+    if _SIMPLE(value):
+        return value.encode() + SOFT
+    return _quoted_value(value)
+
+
+@lru_cache(1024)
+def _quoted_value(value: str) -> bytes:
+    return quoted(value, goes_on=True)
+
+
+def _quoted_line(line: bytes, *, hard: bool) -> bytes:
+    """One line of text in lines of at most 76; a `hard` line must not end in white space."""
+    out, current = [], b""
+    for place, byte in enumerate(line):
+        written = _WRITTEN[byte]
+        if byte == 32 and hard and place == len(line) - 1:
+            written = b"=20"
+        if len(current) + len(written) > LINE:
+            out.append(current + SOFT)
+            current = b""
+        if not current and byte in b".F":
+            written = b"=%02X" % byte
+        current += written
+    return b"".join((*out, current))
+
+
+def base64_lines(data: bytes) -> bytes:
+    """Base64 in lines of 76."""
+    return b"".join(binascii.b2a_base64(data[at : at + 57], newline=False) + CRLF for at in range(0, len(data), 57))
+
+
+def is_plain(line: str) -> bool:
+    """Whether a line can travel as it is."""
+    if not line:
+        return True
+    return line.isascii() and line.isprintable() and not line.startswith((".", "From ")) and not line.endswith(" ")
+
+
+@lru_cache(1024)
+def header(text: str, used: int) -> bytes:
+    """A header's value after so many bytes of its name: as it is, folded at its spaces, or in encoded words."""
+    if text.isascii() and text.isprintable() and "=?" not in text:
+        if used + len(text) <= HEADER_LINE:
+            return text.encode()
+        words = text.split(" ")
+        if max(map(len, words)) <= HEADER_LINE - used and "" not in words:
+            return _folded(words, used)
+    return b"\r\n ".join(
+        b"=?utf-8?b?" + binascii.b2a_base64(chunk.encode(), newline=False) + b"?=" for chunk in _chunks(text)
+    )
+
+
+def _folded(words: list[str], used: int) -> bytes:
+    lines, length = [words[0]], used + len(words[0])
+    for word in words[1:]:
+        if length + 1 + len(word) > HEADER_LINE:
+            lines.append(word)
+            length = 1 + len(word)
+        else:
+            lines[-1] += f" {word}"
+            length += 1 + len(word)
+    return "\r\n ".join(lines).encode()
+
+
+def _chunks(text: str) -> list[str]:
+    """The text in pieces that fit an encoded word each; no letter is cut."""
+    chunks, size = [""], 0
+    for letter in text:
+        length = len(letter.encode())
+        if size + length > WORD:
+            chunks.append("")
+            size = 0
+        chunks[-1] += letter
+        size += length
+    return chunks
