@@ -3,13 +3,14 @@ from datetime import timedelta
 import pytest
 
 from gna.delivery.retry import WAITS, GiveUp, Retry, after_failure
+from gna.outbox import LINKS, Kind
 from gna.providers.protocol import RefusedForGood, TryLater, Unknown
 from tests.factories import NOW
 
 
 @pytest.mark.parametrize(("attempt", "seconds"), [(1, 1), (2, 4), (3, 10), (4, 30), (5, 60)])
 def test_the_first_tries_follow_each_other_quickly(attempt: int, seconds: int) -> None:
-    decision = after_failure(TryLater("busy"), attempt=attempt, now=NOW)
+    decision = after_failure(TryLater("busy"), kind=Kind.CAMPAIGN, attempt=attempt, now=NOW)
     assert decision == Retry(at=NOW + timedelta(seconds=seconds), reason="busy")
 
 
@@ -18,15 +19,29 @@ def test_a_provider_may_be_away_for_a_day() -> None:
 
 
 def test_it_gives_up_in_the_end() -> None:
-    decision = after_failure(Unknown("lost"), attempt=len(WAITS) + 1, now=NOW)
+    decision = after_failure(Unknown("lost"), kind=Kind.CAMPAIGN, attempt=len(WAITS) + 1, now=NOW)
     assert decision == GiveUp(f"Given up after {len(WAITS) + 1} attempts: lost")
 
 
 def test_a_refusal_for_good_is_not_tried_again() -> None:
-    assert after_failure(RefusedForGood("no such mailbox"), attempt=1, now=NOW) == GiveUp("no such mailbox")
+    assert after_failure(RefusedForGood("no such mailbox"), kind=Kind.CAMPAIGN, attempt=1, now=NOW) == GiveUp(
+        "no such mailbox"
+    )
 
 
 @pytest.mark.parametrize("attempt", [1, 99])
 def test_waiting_as_the_provider_asked_costs_no_attempt(attempt: int) -> None:
-    decision = after_failure(TryLater("slow down", after=timedelta(seconds=7)), attempt=attempt, now=NOW)
+    decision = after_failure(
+        TryLater("slow down", after=timedelta(seconds=7)), kind=Kind.CAMPAIGN, attempt=attempt, now=NOW
+    )
     assert decision == Retry(at=NOW + timedelta(seconds=7), reason="slow down", spent=False)
+
+
+@pytest.mark.parametrize("kind", LINKS)
+def test_a_link_that_somebody_waits_for_is_tried_every_minute_until_it_expires(kind: Kind) -> None:
+    waits = []
+    for attempt in (1, 2, 3, 4, 5, 6, 12, 13, 1000):
+        decision = after_failure(TryLater("away"), kind=kind, attempt=attempt, now=NOW)
+        assert isinstance(decision, Retry)
+        waits.append((decision.at - NOW).total_seconds())
+    assert waits == [1, 4, 10, 30, 60, 60, 60, 60, 60]

@@ -280,6 +280,27 @@ def test_a_process_that_slept_begins_nothing_that_others_may_have_taken_over(
     assert len(seen) == 1
 
 
+def test_what_was_claimed_before_a_long_sleep_is_not_begun_after_it(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "LEASE_SECONDS", 0.4)
+    a_mailing(db, people=1)
+    begun: list[bool] = []
+
+    class Waiting(FakeProvider):
+        async def send(self, mails: Sequence[Mail], report: Report) -> None:
+            time.sleep(0.5)  # noqa: ASYNC251
+            await asyncio.sleep(1)  # meanwhile the sender has its rounds again
+            for mail in mails:
+                with pytest.raises(sending.WorkerWasStopped):
+                    mail.raw()
+                begun.append(False)
+                report(mail, Accepted())
+
+    run(a_sender(db, Waiting()))
+    assert begun == [False]
+
+
 def test_while_the_provider_is_away_a_mailing_waits_and_one_mail_tries(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

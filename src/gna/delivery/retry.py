@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gna.outbox import LINKS
 from gna.providers.protocol import Failure, RefusedForGood, TryLater
 
 # Soon at first, for a hiccup; then patiently, for a provider that is away for a day.
 WAITS = tuple(timedelta(seconds=s) for s in (1, 4, 10, 30, 60, 300, 900, 3600, 3600 * 3, 3600 * 6, 3600 * 12))
+# Somebody sits and waits for a link: every minute, until it has expired and is deleted.
+LINK_WAIT = timedelta(seconds=60)
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,14 @@ class GiveUp:
     reason: str
 
 
-def after_failure(failure: Failure, *, attempt: int, now: datetime) -> Retry | GiveUp:
+def after_failure(failure: Failure, *, kind: str, attempt: int, now: datetime) -> Retry | GiveUp:
     """The decision after attempt number `attempt` (the first is 1) failed."""
     if isinstance(failure, RefusedForGood):
         return GiveUp(failure.reason)
     if isinstance(failure, TryLater) and failure.after is not None:
         return Retry(at=now + failure.after, reason=failure.reason, spent=False)
+    if kind in LINKS:
+        return Retry(at=now + min(LINK_WAIT, WAITS[min(attempt, len(WAITS)) - 1]), reason=failure.reason)
     if attempt > len(WAITS):
         return GiveUp(f"Given up after {attempt} attempts: {failure.reason}")
     return Retry(at=now + WAITS[attempt - 1], reason=failure.reason)

@@ -178,6 +178,8 @@ class Sender:
             return 0, None
         known = {claimed.id for claimed, _ in results} | self._open.keys() if self._unsure else ()
         began = time.monotonic()
+        if began > self._lease.until:
+            self._lease = Lease()  # for what is claimed from now on; what is older has lost its own
         try:
             # A connection that breaks in a commit does not tell whether we won the messages.
             unsure, self._unsure = self._unsure, bool(self._unsure or limit)

@@ -65,7 +65,7 @@ def _sent(tx: Connection, kind: str, group: Sequence[tuple[Claimed, Accepted]], 
 
 def _failed(tx: Connection, claimed: Claimed, failure: Failure, worker: str, now: datetime) -> bool:
     """Write down a failure; whether it was given up."""
-    decision = after_failure(failure, attempt=claimed.attempt, now=now)
+    decision = after_failure(failure, kind=claimed.kind, attempt=claimed.attempt, now=now)
     values = _given_up(decision) if isinstance(decision, GiveUp) else _again(decision)
     ours = tx.execute(_update(tuple(values)), {"message": claimed.id, "worker": worker, **values}).rowcount
     if not ours:
