@@ -2,9 +2,15 @@
 
 import sys
 
-from bench import idle, people, subscribe
+from bench import crash, idle, people, send, subscribe
 
-ALL = {"idle": idle.main, "subscribe": subscribe.main, "people": people.main}
+ALL = {
+    "idle": idle.main,
+    "subscribe": subscribe.main,
+    "people": people.main,
+    "send": send.main,
+    "crash": crash.main,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ALL:

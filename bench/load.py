@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -37,6 +37,41 @@ def post_json(path: str, body: bytes, **headers: str) -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+def get(path: str) -> bytes:
+    """A request as bytes."""
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+
+
+async def trickle(
+    port: int,
+    requests: Iterable[bytes],
+    *,
+    connections: int,
+    per_second: float,
+    answered: Callable[[bytes], None] | None = None,
+) -> Load:
+    """Send the requests evenly over time, as long as there are any; `answered` is told of each.
+
+    The time of each is counted from when it was to be sent: if it had to wait for a connection, that counts.
+    """
+    began = time.perf_counter()
+    due = ((began + number / per_second, request) for number, request in enumerate(requests))
+    latencies, statuses = list[float](), set[int]()
+
+    async def keep_asking(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for moment, request in due:
+            await asyncio.sleep(moment - time.perf_counter())
+            statuses.add(await _ask(reader, writer, request))
+            latencies.append(time.perf_counter() - moment)
+            if answered:
+                answered(request)
+        writer.close()
+
+    streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(connections)]
+    await asyncio.gather(*(keep_asking(*stream) for stream in streams))
+    return Load(time.perf_counter() - began, latencies, frozenset(statuses))
+
+
 async def _press(port: int, requests: Sequence[bytes], connections: int) -> Load:
     waiting, latencies, statuses = iter(requests), [], set[int]()
     streams = [await asyncio.open_connection("127.0.0.1", port) for _ in range(connections)]
@@ -57,11 +92,16 @@ async def _keep_asking(
     times, statuses = [], set()
     for request in waiting:
         began = time.perf_counter()
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        lower = head.lower()
-        start = lower.index(b"content-length:") + 15
-        await reader.readexactly(int(lower[start : lower.index(b"\r\n", start)]))
+        statuses.add(await _ask(reader, writer, request))
         times.append(time.perf_counter() - began)
-        statuses.add(int(head[9:12]))
     return times, statuses
+
+
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> int:
+    """The status of the answer, once all of it is here."""
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    lower = head.lower()
+    start = lower.index(b"content-length:") + 15
+    await reader.readexactly(int(lower[start : lower.index(b"\r\n", start)]))
+    return int(head[9:12])

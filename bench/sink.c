@@ -1,10 +1,11 @@
 /* An SMTP server that takes every mail as fast as it can, counts it and throws it away.
  *
- *     sink PORT THREADS [DELAY_MS] [LOG_FILE]
+ *     sink PORT THREADS [DELAY_MS] [PIPELINING] [LOG_FILE]
  *
  * It is there to measure senders, so it must never be what they wait for. DELAY_MS is how long an answer waits before
- * it leaves, as if the server were far away; 0 is at once. With LOG_FILE, a line "<Message-ID> recipient" is in the
- * file before the mail is accepted: whatever becomes of the sender, the file says which mails it got rid of.
+ * it leaves, as if the server were far away; 0 is at once. PIPELINING 0 does not offer it, so that a sender waits for
+ * each answer. With LOG_FILE, a line "<Message-ID> recipient" is in the file before the mail is accepted: whatever
+ * becomes of the sender, the file says which mails it got rid of.
  *
  * SIGUSR1 prints "mails=… bytes=… connections=…"; SIGTERM prints it too, and ends. Only accepted mails count; their
  * bytes are all that came between the answer to DATA and the next command.
@@ -72,6 +73,7 @@ struct worker {
 };
 
 static double delay;
+static int pipelining = 1;
 static int log_file = -1;
 static atomic_long mails, bytes, connections;
 static struct worker workers[MOST_THREADS];
@@ -195,7 +197,8 @@ static void obey(struct connection *client)
     } else if (!strncasecmp(line, "DATA", 4)) {
         begin_content(client);
     } else if (!strncasecmp(line, "EHLO", 4)) {
-        answer(client, "250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES\r\n");
+        answer(client, pipelining ? "250-sink\r\n250-PIPELINING\r\n" : "250-sink\r\n");
+        answer(client, "250-8BITMIME\r\n250 ENHANCEDSTATUSCODES\r\n");
     } else if (!strncasecmp(line, "HELO", 4) || !strncasecmp(line, "NOOP", 4)) {
         answer(client, "250 sink\r\n");
     } else if (!strncasecmp(line, "QUIT", 4)) {
@@ -462,13 +465,15 @@ static void report_when_asked(const sigset_t *signals)
 int main(int count, char **arguments)
 {
     int port = count > 1 ? atoi(arguments[1]) : 0, threads = count > 2 ? atoi(arguments[2]) : 0;
-    if (port < 1 || threads < 1 || threads > MOST_THREADS || count > 5) {
-        fprintf(stderr, "usage: sink PORT THREADS [DELAY_MS] [LOG_FILE]; at most %d threads\n", MOST_THREADS);
+    if (port < 1 || threads < 1 || threads > MOST_THREADS || count > 6) {
+        fprintf(stderr, "usage: sink PORT THREADS [DELAY_MS] [PIPELINING] [LOG_FILE]; at most %d threads\n",
+                MOST_THREADS);
         return 2;
     }
     delay = count > 3 ? atoi(arguments[3]) / 1000.0 : 0;
-    if (count > 4 && (log_file = open(arguments[4], O_WRONLY | O_CREAT | O_APPEND, 0644)) < 0)
-        die(arguments[4]);
+    pipelining = count > 4 ? atoi(arguments[4]) : 1;
+    if (count > 5 && (log_file = open(arguments[5], O_WRONLY | O_CREAT | O_APPEND, 0644)) < 0)
+        die(arguments[5]);
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);

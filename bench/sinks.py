@@ -44,15 +44,15 @@ class CSink(Server):
 
     greeting = b"220"
 
-    def __init__(self, *, threads: int = 2, delay_ms: int = 0, log: bool = False) -> None:
+    def __init__(self, *, threads: int = 2, delay_ms: int = 0, pipelining: bool = True, log: bool = False) -> None:
         super().__init__()
-        self._threads, self._delay_ms = threads, delay_ms
+        self._options = [str(threads), str(delay_ms), str(int(pipelining))]
         self._mails = self.directory / "mails" if log else None
         self._one_at_a_time = threading.Lock()
 
     def configure(self) -> list[str | Path]:
         logged = [self._mails] if self._mails else []
-        return [compiled(), str(self.port), str(self._threads), str(self._delay_ms), *logged]
+        return [compiled(), str(self.port), *self._options, *logged]
 
     @property
     def pid(self) -> int:
@@ -77,6 +77,13 @@ class CSink(Server):
         assert self._mails, "this sink was not asked for a log"
         lines = self._mails.read_text("utf-8", "replace").splitlines()
         return [(message_id, to) for message_id, _, to in (line.partition(" ") for line in lines)]
+
+    def logged_since(self, offset: int) -> bytes:
+        """What was added to the log after its first bytes; the last line may not be whole yet."""
+        assert self._mails, "this sink was not asked for a log"
+        with self._mails.open("rb") as file:
+            file.seek(offset)
+            return file.read()
 
     def _reports(self, offset: int) -> list[Counts]:
         written = self.log.read_bytes()[offset:]
@@ -133,6 +140,15 @@ def _check_delay(delay_ms: int = 20, commands: int = 10) -> None:
         took = (time.perf_counter() - began) * 1000 / commands
     assert took >= delay_ms, took
     print(f"an answer that has to wait {delay_ms} ms comes after {took:.1f} ms")
+
+
+def _check_pipelining() -> None:
+    for offered in (True, False):
+        with CSink(pipelining=offered) as sink, smtplib.SMTP(HOST, sink.port) as client:
+            client.ehlo()
+            assert client.has_extn("pipelining") == offered
+            assert client.has_extn("8bitmime")
+    print("pipelining is offered, or not, as it was asked to")
 
 
 def _send(port: int, mails: Sequence[tuple[str, str]]) -> int:
@@ -208,3 +224,4 @@ def _crowd(port: int) -> None:
 if __name__ == "__main__":
     _check()
     _check_delay()
+    _check_pipelining()

@@ -191,7 +191,7 @@ class Database:
         if self.kind != "sqlite" or fcntl is None:
             yield False
             return
-        self._lock = os.open(f"{self._writer.url.database}-lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self._lock = os.open(f"{os.path.realpath(self._writer.url.database or '')}-lock", os.O_CREAT | os.O_RDWR, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -356,6 +356,9 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, more: int = 0) -> Engine:
             connection.execute("PRAGMA query_only=ON")
             # Readers see the file as memory: a search that reads a million rows copies none of them.
             connection.execute("PRAGMA mmap_size=2000000000")
+        else:
+            # 8 MB: what the sender touches in one round shall still be there in the next.
+            connection.execute("PRAGMA cache_size=-8000")
 
     @sa.event.listens_for(engine, "begin")
     def start(connection: Connection) -> None:

@@ -60,8 +60,11 @@ def _feed_address(value: str) -> str:
 
 
 def _smtp_address(value: SecretStr) -> SecretStr:
-    if not _split(value.get_secret_value(), "smtp", "smtps"):
-        raise ValueError("an address such as smtp://user:password@host:587?tls=starttls")
+    parts = _split(value.get_secret_value(), "smtp", "smtps")
+    if not parts or parts.path.strip("/") or parts.fragment or "@" in parts.query:
+        raise ValueError(
+            "an address such as smtp://user:password@host:587?tls=starttls; in a password, @ is %40, / is %2F, # is %23"
+        )
     return value
 
 

@@ -30,7 +30,8 @@ def provider_of(settings: Settings) -> Provider:
         # Imported late: whoever sends otherwise needs no part of it.
         from gna.providers.smtp import Smtp, parse
 
-        return Smtp(parse(settings.smtp_address), connections=settings.smtp_connections)
+        sender = sender_of(settings).address
+        return Smtp(parse(settings.smtp_address), connections=settings.smtp_connections, sender=sender)
     return Mailbox(settings.mailbox_dir)
 
 
@@ -68,6 +69,10 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         sender = Sender(db, provider, worker=worker, sender=sender_of(settings), pace=pace)
         importer = Importer(db, worker=worker, publication=Publication.of(settings))
 
+        async def sweep() -> bool:
+            Reach.international = provider.international  # a server that was away at the start may have told since
+            return await sender.sweep()
+
         async def clean() -> bool:
             await db.run(timed(clean_up))
             await db.run(timed(imports.forget))
@@ -79,7 +84,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
 
         return (
             Step("send", sender.send_due, every=timedelta(seconds=1), stop=sender.stop, end=provider.close),
-            Step("sweep", sender.sweep, every=timedelta(seconds=5)),
+            Step("sweep", sweep, every=timedelta(seconds=5)),
             Step("finish", sender.finish, every=timedelta(seconds=5)),
             Step("import", import_some, every=timedelta(seconds=3)),
             Step("clean-up", clean, every=timedelta(hours=1), once=True, at_start=True),

@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 import pytest
@@ -6,8 +7,9 @@ import sqlalchemy as sa
 
 from gna import outbox
 from gna.db import Database
+from gna.delivery import mailings
 from gna.delivery.claim import Claimed, Lanes, take_back
-from gna.delivery.settle import settle
+from gna.delivery.settle import Result, settle
 from gna.jobs import workers
 from gna.outbox import Kind, Letter, Status, messages
 from gna.providers.protocol import Accepted, Outcome, RefusedForGood, TryLater
@@ -107,6 +109,46 @@ def test_two_workers_never_win_the_same_message(db: Database) -> None:
     assert len(everything) == len(set(everything)) == 300
 
 
+@pytest.mark.parametrize("databases", ["postgresql"], indirect=True)
+def test_two_busy_workers_share_a_mailing_and_win_every_message_once(db: Database) -> None:
+    mailing = a_mailing_of(db, 50_000)
+    won: dict[str, list[str]] = {"w1": [], "w2": []}
+    together = threading.Barrier(len(won))
+
+    def work(worker: str) -> None:
+        lanes, results = Lanes(), list[Result]()
+        together.wait()
+        while True:
+            with db.write() as tx:  # as the sender does: settle what is known, claim what is next
+                settle(tx, results, worker=worker, now=NOW)
+                batch = lanes.claim(tx, worker=worker, now=NOW, limit=500, bulk=500)
+            if not batch:
+                return
+            won[worker] += [message.id for message in batch]
+            results = [(message, Accepted("p-1")) for message in batch]
+
+    with ThreadPoolExecutor() as both:
+        list(both.map(work, won))
+    assert sorted(won["w1"] + won["w2"]) == sorted(str(number) for number in range(50_000))
+    assert min(len(ids) for ids in won.values()) > 10_000
+    with db.read() as tx:
+        assert count(tx, messages) == 0
+        assert mailings.totals(tx, mailing).sent == 50_000
+
+
+def a_mailing_of(db: Database, people: int) -> int:
+    """A mailing with so many messages, made quickly: they have no content and lead to nobody."""
+    make = sa.text(
+        "INSERT INTO messages (id, delivery_key, kind, mailing_id, to_email, status, due_at, created_at) "
+        "SELECT n, n, 'campaign', :mailing, 'ana@example.org', 'pending', :now - n * interval '1 microsecond', :now "
+        "FROM generate_series(0, :people - 1) n"
+    )
+    with db.write() as tx:
+        mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=NOW)
+        tx.execute(make, {"mailing": mailing, "now": NOW, "people": people})
+    return mailing
+
+
 def test_a_sent_confirmation_keeps_neither_address_nor_link(db: Database) -> None:
     with db.write() as tx:
         message_id = a_message(tx, last_error="551 ana@example.org moved")
@@ -141,7 +183,7 @@ def test_a_message_to_try_later_is_due_after_its_wait(db: Database) -> None:
 def test_waiting_as_asked_gives_the_attempt_back(db: Database) -> None:
     with db.write() as tx:
         message_id = a_message(tx)
-    settled(db, claimed(db)[0], TryLater("429", after=timedelta(seconds=7)))
+    settled(db, claimed(db)[0], TryLater("429", after=timedelta(seconds=7), away=True))
     with db.read() as tx:
         row = the_message(tx, message_id)
     assert (row.due_at, row.attempt_count) == (NOW + timedelta(seconds=7), 0)

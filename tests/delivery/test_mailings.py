@@ -8,7 +8,8 @@ from gna import clock
 from gna.db import Database
 from gna.delivery import mailings
 from gna.delivery.mailings import MOVES, State
-from gna.errors import NotAllowedNow
+from gna.errors import NotAllowedNow, Refused
+from gna.mail.content import Content
 from gna.outbox import Kind, Status, messages
 from gna.subscribers.table import subscribers
 from tests.factories import NEWS, NOW, a_mailing, a_subscriber, count
@@ -59,7 +60,7 @@ def test_who_leaves_meanwhile_gets_nothing_and_is_left_over(db: Database) -> Non
         assert count(tx, messages) == 2
         tx.execute(sa.delete(messages))
         mailings.count(tx, mailing, sent=2)
-        assert mailings.finish(tx, now=NOW) == [mailing]
+        assert [done for done, _ in mailings.finish(tx, now=NOW)] == [mailing]
         sums = mailings.totals(tx, mailing)
     assert (sums.audience, sums.sent, sums.failed, sums.left) == (3, 2, 0, 1)
 
@@ -128,3 +129,21 @@ def test_trying_again_sends_only_what_was_given_up(db: Database) -> None:
         assert set(tx.scalars(sa.select(messages.c.attempt_count))) == {0}
         sums = mailings.totals(tx, mailing)
     assert (sums.state, sums.failed, sums.left) == ("going", 0, 3)
+
+
+def test_a_mailing_of_which_nothing_is_left_keeps_its_sums(db: Database) -> None:
+    mailing = a_mailing(db, people=3)
+    with db.write() as tx:
+        tx.execute(sa.delete(messages))
+        mailings.count(tx, mailing, sent=2, failed=1)
+        mailings.finish(tx, now=NOW)
+    with pytest.raises(NotAllowedNow, match="Nothing is left"), db.write() as tx:
+        mailings.retry(tx, mailing, now=NOW)
+    with db.read() as tx:
+        assert (mailings.totals(tx, mailing).state, mailings.totals(tx, mailing).failed) == ("done", 1)
+
+
+def test_a_field_that_nobody_has_is_refused_by_name(db: Database) -> None:
+    with db.write() as tx, pytest.raises(Refused, match="Unknown field: typo"):
+        mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=NOW)
+        mailings.fill(tx, mailing, Content("x", "<p>{{ typo }}</p>", "x"), EVERYBODY, now=NOW)

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from gna.delivery.retry import WAITS, GiveUp, Retry, after_failure
+from gna.delivery.retry import WAITS, GiveUp, NotBegun, Retry, after_failure
 from gna.outbox import LINKS, Kind
 from gna.providers.protocol import RefusedForGood, TryLater, Unknown
 from tests.factories import NOW
@@ -32,7 +32,7 @@ def test_a_refusal_for_good_is_not_tried_again() -> None:
 @pytest.mark.parametrize("attempt", [1, 99])
 def test_waiting_as_the_provider_asked_costs_no_attempt(attempt: int) -> None:
     decision = after_failure(
-        TryLater("slow down", after=timedelta(seconds=7)), kind=Kind.CAMPAIGN, attempt=attempt, now=NOW
+        TryLater("slow down", after=timedelta(seconds=7), away=True), kind=Kind.CAMPAIGN, attempt=attempt, now=NOW
     )
     assert decision == Retry(at=NOW + timedelta(seconds=7), reason="slow down", spent=False)
 
@@ -45,3 +45,22 @@ def test_a_link_that_somebody_waits_for_is_tried_every_minute_until_it_expires(k
         assert isinstance(decision, Retry)
         waits.append((decision.at - NOW).total_seconds())
     assert waits == [1, 4, 10, 30, 60, 60, 60, 60, 60]
+
+
+def test_an_address_that_is_always_busy_comes_to_an_end() -> None:
+    busy = TryLater("greylisted", after=timedelta(minutes=5))
+    decision = after_failure(busy, kind=Kind.CAMPAIGN, attempt=1, now=NOW)
+    assert decision == Retry(at=NOW + timedelta(minutes=5), reason="greylisted")
+    assert isinstance(after_failure(busy, kind=Kind.CAMPAIGN, attempt=len(WAITS) + 1, now=NOW), GiveUp)
+
+
+@pytest.mark.parametrize("away", [True, False])
+def test_a_wish_to_be_asked_again_at_once_is_not_granted(away: bool) -> None:
+    decision = after_failure(TryLater("now", timedelta(), away), kind=Kind.CAMPAIGN, attempt=1, now=NOW)
+    assert isinstance(decision, Retry)
+    assert decision.at == NOW + timedelta(seconds=1)
+
+
+def test_what_was_never_begun_costs_nothing_and_is_due_at_once() -> None:
+    decision = after_failure(NotBegun(), kind=Kind.CAMPAIGN, attempt=5, now=NOW)
+    assert decision == Retry(at=NOW, reason=NotBegun().reason, spent=False)

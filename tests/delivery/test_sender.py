@@ -20,8 +20,9 @@ from gna.errors import DatabaseAway
 from gna.jobs import workers
 from gna.mail.compile import Mail
 from gna.mail.compile import Sender as From
+from gna.mail.content import Content
 from gna.outbox import Status, messages
-from gna.providers.protocol import Accepted, Report
+from gna.providers.protocol import Accepted, Report, TryLater
 from tests.factories import a_mailing, a_message, the_message
 from tests.fakes import FakeProvider
 
@@ -409,24 +410,84 @@ def test_after_an_outage_the_living_get_time_to_say_so(
         asyncio.run(sender.sweep())
     monkeypatch.setattr(sending, "take_back", take_back)
     assert asyncio.run(sender.sweep()) is False
-    later = clock.now() + timedelta(seconds=16)
-    monkeypatch.setattr(clock, "now", lambda: later)
+    assert sender._blind_until > clock.now() + timedelta(seconds=10)
+    sender._blind_until = clock.now()
     assert asyncio.run(sender.sweep()) is True
 
 
-def test_slow_mails_are_claimed_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_are_claimed_as_leave_in_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     speed = appetite.Speed()
-    speed.claimed(speed.batch)
-    for _ in range(9):
-        now += 0.1
-        speed.claimed(speed.batch)
-    assert speed.batch == appetite.BATCH
-    for _ in range(9):
-        now += 10
-        speed.claimed(speed.batch)
-    assert speed.batch == appetite.FEWEST
+    for mails, batch in ((100_000, appetite.BATCH), (100, 50), (30, 15), (1, appetite.FEWEST), (0, appetite.FEWEST)):
+        now += 1
+        speed.settled(mails)
+        assert speed.batch == batch
+    now += 60
+    speed.settled(0)
+    assert speed.batch == appetite.FIRST_BATCH
+
+
+def test_a_paused_mailing_stops_also_what_was_handed_over(db: Database) -> None:
+    mailing = a_mailing(db, people=40)
+    provider = Slow(0.05)
+    sender = a_sender(db, provider)
+
+    async def story() -> int:
+        task = asyncio.create_task(sender.send_due())
+        while len(provider.sent) < 3:
+            await asyncio.sleep(0.01)
+        await db.run(lambda tx: mailings.pause(tx, mailing))
+        await task
+        return len(provider.sent)
+
+    assert asyncio.run(story()) < 25
+    with db.read() as tx:
+        sums = mailings.totals(tx, mailing)
+    assert (sums.state, sums.sent, sums.left) == ("paused", len(provider.sent), 40 - len(provider.sent))
+
+
+def test_what_no_database_can_keep_is_kept_without_it(db: Database) -> None:
+    class Odd(FakeProvider):
+        async def send(self, mails: Sequence[Mail], report: Report) -> None:
+            for mail in mails:
+                report(mail, Accepted("AB\0C") if mail.to.startswith("ana") else TryLater("no\0\ud800"))
+
+    with db.write() as tx:
+        fine, bad = a_message(tx), a_message(tx, to="bob@example.org")
+    run(a_sender(db, Odd()))
+    with db.read() as tx:
+        assert the_message(tx, fine).provider_message_id == "AB C"
+        assert the_message(tx, bad).last_error == "no  "
+
+
+def test_more_contents_than_are_kept_compiled_reach_everybody(
+    db: Database, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "COMPILED", 2)
+    with db.write() as tx:
+        a_message(tx)
+    sender = a_sender(db, provider)
+    run(sender)
+    for number in range(6):
+        a_mailing(db, people=2, content=Content(f"{number}", "<p>x</p>", "x"))
+    with db.write() as tx:
+        a_message(tx)
+    run(sender)
+    assert len(provider.sent) == 14
+    assert len(sender._compiled) == 2
+
+
+def test_a_clock_that_was_set_makes_nobody_look_dead(
+    db: Database, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.write() as tx:
+        workers.beat(tx, "other", now=clock.now())
+        a_message(tx, status=Status.SENDING, claimed_by="other", last_attempt_at=clock.now())
+    later = clock.now() + timedelta(seconds=30)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert asyncio.run(sender.sweep()) is False
+    assert statuses(db) == {"sending": 1}
 
 
 def test_mailings_take_turns(db: Database, provider: FakeProvider) -> None:

@@ -117,8 +117,27 @@ def _provider(settings: Settings) -> Iterator[Finding]:
         yield Finding("mail", "wrong", str(error))
         return
     yield Finding("mail", "ok", f"{settings.email_provider}: {says}")
+    yield from _signature(settings)
     if settings.email_provider == "mailbox":
         yield Finding("mail", "warning", "the mailbox provider sends nothing; it is for development")
+
+
+def _signature(settings: Settings) -> Iterator[Finding]:
+    """Whether mails are signed, and what must be in DNS for it."""
+    if settings.dkim_private_key is None:
+        state = "warning" if settings.dkim_selector else "ok"
+        yield Finding("dkim", state, "DKIM_PRIVATE_KEY is not set; Gna does not sign, the mail server may")
+        return
+    from gna.mail.dkim import record
+
+    try:
+        domain = worker.sender_of(settings).domain
+        text = record(settings.dkim_private_key.get_secret_value())
+    except GnaError as error:
+        yield Finding("dkim", "wrong", str(error))
+        return
+    name = f"{settings.dkim_selector}._domainkey.{settings.dkim_domain or domain}"
+    yield Finding("dkim", "ok", f"signs; DNS needs a TXT record at {name}: {text}")
 
 
 def _doors(settings: Settings) -> Iterator[Finding]:

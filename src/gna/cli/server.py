@@ -86,6 +86,7 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE,
     )
     server = Server(config)
+    start.settle_down()
     server.welcome = welcome(settings, sends=runs_steps)
     try:
         server.run(sockets=[listener])

@@ -23,6 +23,7 @@ def work(settings: Settings, db: Database) -> None:
     if not settings.jobs_enabled:
         raise CannotStart("JOBS_ENABLED=false leaves a worker nothing to do; remove it or do not start a worker.")
     migrate(db)
+    start.settle_down()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_until_told(settings, db))

@@ -1,13 +1,17 @@
 """How many messages to claim at a time, by how quickly they leave and whether the provider can be reached."""
 
+import re
 import time
 
 from gna import log
 
 logger = log.get(__name__)
 
+ADDRESS = re.compile(r"[^\s<>:,;]+@[^\s<>:,;]+")
+
 BATCH, FIRST_BATCH, FEWEST = 500, 50, 10
-QUICK_SECONDS, SLOW_SECONDS = 1.0, 5.0
+# Claim what leaves in this time; it is looked at no more often than that.
+AHEAD_SECONDS, LOOK_SECONDS, IDLE_SECONDS = 0.5, 0.2, 5.0
 # After the provider could not be reached, the mailings wait; one mail then tries whether it is back.
 HOLDS = (1.0, 4.0, 10.0, 30.0, 60.0)
 
@@ -20,18 +24,20 @@ class Speed:
 
     def __init__(self) -> None:
         self.batch = FIRST_BATCH
-        self._last = 0.0
+        self._since, self._count = time.monotonic(), 0
 
-    def claimed(self, bulk: int) -> None:
-        """So many of mailings were claimed now."""
-        if not bulk:
-            return
+    def settled(self, mails: int) -> None:
+        """So many have left since the last time."""
         now = time.monotonic()
-        passed, self._last = now - self._last, now
-        if bulk >= self.batch and passed < QUICK_SECONDS:
-            self.batch = min(self.batch * 2, BATCH)
-        elif passed > SLOW_SECONDS:
-            self.batch = max(self.batch // 2, FEWEST)
+        passed = now - self._since
+        self._count += mails
+        if passed > IDLE_SECONDS and not mails:
+            self.batch = FIRST_BATCH
+        elif passed < LOOK_SECONDS or not self._count:
+            return
+        else:
+            self.batch = max(FEWEST, min(BATCH, int(self._count / passed * AHEAD_SECONDS)))
+        self._since, self._count = now, 0
 
 
 class Patience:
@@ -54,7 +60,8 @@ class Patience:
         wait = HOLDS[min(self.lost, len(HOLDS) - 1)]
         self.lost += 1
         self._until = time.monotonic() + wait
-        logger.error("the provider cannot be reached", reason=reason, mailings_wait=wait)
+        # A server may quote whom a mail was for.
+        logger.error("the provider takes no mail", reason=ADDRESS.sub("…", reason), mailings_wait_seconds=wait)
 
     def regain(self) -> None:
         """It is back."""

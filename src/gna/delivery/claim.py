@@ -28,7 +28,6 @@ class Claimed(NamedTuple):
     attempt: int
     nickname: str | None
     unsubscribe_token: str | None
-    subscriber_id: str | None
 
 
 # Both say the same: win the next due messages of a lane and count the attempt, so that a crash cannot hide one.
@@ -36,9 +35,9 @@ class Claimed(NamedTuple):
 # threads. The states are written out: SQLite takes a partial index only for what it can read.
 SQLITE_DUE = """
 SELECT json_group_array(json_array(id, kind, mailing_id, address, content_hash, json(slots), attempt_count + 1,
-                                   nickname, unsubscribe_token, subscriber_id))
+                                   nickname, unsubscribe_token))
 FROM (SELECT m.id, m.kind, m.mailing_id, coalesce(m.to_email, s.email) AS address, m.content_hash, m.slots,
-             m.attempt_count, s.nickname, s.unsubscribe_token, m.subscriber_id
+             m.attempt_count, s.nickname, s.unsubscribe_token
       FROM messages m LEFT JOIN subscribers s ON s.id = m.subscriber_id
       WHERE m.mailing_id IS :mailing AND m.status IN ('pending', 'failed_transient') AND m.due_at <= :now
       ORDER BY m.due_at LIMIT :limit)
@@ -60,7 +59,7 @@ WITH won AS (
   RETURNING id, kind, mailing_id, to_email, content_hash, slots, attempt_count, subscriber_id, due_at
 )
 SELECT w.id, w.kind, w.mailing_id, coalesce(w.to_email, s.email), w.content_hash, w.slots::text, w.attempt_count,
-       s.nickname, s.unsubscribe_token, w.subscriber_id, w.due_at
+       s.nickname, s.unsubscribe_token, w.due_at
 FROM won w LEFT JOIN subscribers s ON s.id = w.subscriber_id
 """
 
@@ -74,21 +73,27 @@ class Lanes:
         self._turn = 0
         self._since: dict[int | None, datetime] = {}
 
-    def claim(self, tx: Connection, *, worker: str, limit: int, bulk: int, now: datetime) -> list[Claimed]:
-        """Win up to `limit` messages; of those of mailings no more than `bulk`."""
-        won = self._from(tx, None, worker, limit, now)
+    def claim(
+        self, tx: Connection, *, worker: str, limit: int, bulk: int, now: datetime, again: bool = False
+    ) -> list[Claimed]:
+        """Win up to `limit` messages; of those of mailings no more than `bulk`.
+
+        `again` spares the look for messages of their own and for new mailings, after one a moment ago.
+        """
+        won = [] if again else self._from(tx, None, worker, limit, now)
+        if not again:
+            self.languages = mailings.going(tx) if bulk else {}
         room = min(bulk, limit - len(won))
-        for mailing in self._in_turn(tx) if room > 0 else ():
+        for mailing in self._in_turn():
+            if room <= 0:
+                break
             more = self._from(tx, mailing, worker, room, now)
             won += more
             room -= len(more)
-            if room <= 0:
-                break
         return won
 
-    def _in_turn(self, tx: Connection) -> Iterable[int]:
+    def _in_turn(self) -> Iterable[int]:
         """The mailings, another one first each time, so that a small one does not wait for a large one."""
-        self.languages = mailings.going(tx)
         going = [*self.languages]
         self._turn = (self._turn + 1) % max(1, len(going))
         return going[self._turn :] + going[: self._turn]

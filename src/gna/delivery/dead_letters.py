@@ -20,8 +20,8 @@ def bury(tx: Connection, claimed: Claimed, reason: str, *, now: datetime) -> Non
     """Keep a message that nobody will try again by themselves."""
     row = {"id": ids.new(), "topic": SEND, "error": reason, "created_at": now, "kind": claimed.kind}
     about = {"message_id": claimed.id, "email": claimed.to, "kind": claimed.kind, "attempts": claimed.attempt}
-    of = {"message_id": claimed.id, "subscriber_id": claimed.subscriber_id}
-    tx.execute(sa.insert(dead_letters), {**row, **of, "payload": about})
+    person = sa.select(messages.c.subscriber_id).where(messages.c.id == claimed.id).scalar_subquery()
+    tx.execute(sa.insert(dead_letters).values(**row, message_id=claimed.id, subscriber_id=person, payload=about))
 
 
 def replay(tx: Connection, letter_id: str, *, now: datetime) -> None:

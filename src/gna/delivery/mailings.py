@@ -14,8 +14,8 @@ from sqlalchemy.engine import Connection
 
 from gna import db, outbox
 from gna.db import Instant, metadata
-from gna.errors import NotAllowedNow
-from gna.mail.content import Content
+from gna.errors import NotAllowedNow, Refused
+from gna.mail.content import Content, names_in
 from gna.outbox import FLEETING, Kind, Status, is_given_up, is_sending, is_waiting, messages
 
 
@@ -51,6 +51,8 @@ mailings = sa.Table(
     sa.Column("finished_at", Instant),
 )
 
+# What a mail of many may say of each of them.
+FIELDS = {"nickname", "email", "unsubscribe_url", "profile_url"}
 # Else SQLAlchemy does not keep the number of inserted rows.
 COUNTED = {"preserve_rowcount": True}
 # So many messages are made, or deleted, in one transaction; others who write wait that long.
@@ -88,6 +90,8 @@ def fill(tx: Connection, mailing: int, content: Content, people: sa.Select[tuple
     row = tx.execute(sa.select(mailings).where(mailings.c.id == mailing).with_for_update()).one()
     if row.filled_at:
         return False
+    if unknown := set(names_in(content.subject + content.html + content.text)) - FIELDS:
+        raise Refused(f"Unknown field: {', '.join(sorted(unknown))}")
     outbox.keep(tx, content, now=now)
     someone = people.subquery()
     ids = sa.select(someone.c[0].label("id")).where(someone.c[0] > row.filled_to).order_by("id").limit(CHUNK).subquery()
@@ -132,13 +136,16 @@ def resume(tx: Connection, mailing: int) -> None:
 
 def retry(tx: Connection, mailing: int, *, now: datetime) -> int:
     """Try again what was given up; says how many. Whoever got theirs gets nothing."""
-    _move(tx, mailing, State.DONE, State.GOING, finished_at=None, failed_count=0)
+    _move(tx, mailing, State.DONE, State.GOING, finished_at=None)
     given_up = tx.execute(
         sa.update(messages)
         .where(messages.c.mailing_id == mailing, is_given_up)
         .values(status=Status.PENDING, attempt_count=0, due_at=db.row_time(tx, now))
-    )
-    return given_up.rowcount
+    ).rowcount
+    if not given_up:
+        raise NotAllowedNow("Nothing is left to be tried again")
+    count(tx, mailing, failed=-given_up)
+    return given_up
 
 
 def totals(tx: Connection, mailing: int) -> Totals:
@@ -147,10 +154,14 @@ def totals(tx: Connection, mailing: int) -> Totals:
     return Totals(State(row.state), row.audience, row.sent_count, row.failed_count)
 
 
+_count = sa.text(
+    "UPDATE mailings SET sent_count = sent_count + :sent, failed_count = failed_count + :failed WHERE id = :id"
+)
+
+
 def count(tx: Connection, mailing: int, *, sent: int = 0, failed: int = 0) -> None:
     """Add to the sums, in the transaction that settles the messages."""
-    m = mailings.c
-    tx.execute(_change(mailing).values(sent_count=m.sent_count + sent, failed_count=m.failed_count + failed))
+    tx.execute(_count, {"id": mailing, "sent": sent, "failed": failed})
 
 
 _going = sa.select(mailings.c.id, mailings.c.language).where(mailings.c.state == State.GOING).order_by(mailings.c.id)
@@ -161,13 +172,13 @@ def going(tx: Connection) -> dict[int, str]:
     return {row.id: row.language for row in tx.execute(_going)}
 
 
-def finish(tx: Connection, *, now: datetime) -> list[int]:
-    """End the mailings of which nothing is left to send; says which."""
+def finish(tx: Connection, *, now: datetime) -> list[tuple[int, Totals]]:
+    """End the mailings of which nothing is left to send; says which, with their sums."""
     mailing = mailings.c
     waits, leaves = (sa.exists().where(messages.c.mailing_id == mailing.id, it) for it in (is_waiting, is_sending))
     over = sa.and_(mailing.state == State.GOING, mailing.filled_at.is_not(None), ~waits, ~leaves)
     ended = sa.update(mailings).where(over).values(state=State.DONE, finished_at=now).returning(mailing.id)
-    return [row.id for row in tx.execute(ended)]
+    return [(row.id, totals(tx, row.id)) for row in tx.execute(ended).all()]
 
 
 def forget_some(tx: Connection, *, now: datetime) -> bool:

@@ -57,7 +57,8 @@ class Allowance:
         self._paused = bool(row and row.paused_until and row.paused_until > now)
         self._tokens = pace.burst
         if row:
-            passed = max(0.0, (now - row.counted_at).total_seconds())
+            # A clock that was ahead for a moment must not stop everything until that moment comes.
+            passed = abs((now - row.counted_at).total_seconds())
             self._tokens = min(pace.burst, row.tokens + passed * pace.refill)
 
     @property

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gna.outbox import LINKS
 from gna.providers.protocol import Failure, RefusedForGood, TryLater
@@ -10,6 +11,16 @@ from gna.providers.protocol import Failure, RefusedForGood, TryLater
 WAITS = tuple(timedelta(seconds=s) for s in (1, 4, 10, 30, 60, 300, 900, 3600, 3600 * 3, 3600 * 6, 3600 * 12))
 # Somebody sits and waits for a link: every minute, until it has expired and is deleted.
 LINK_WAIT = timedelta(seconds=60)
+
+
+# A provider's own wish to wait is never shorter, or it would be asked again and again.
+SHORTEST_WISH = timedelta(seconds=1)
+
+
+class NotBegun(NamedTuple):
+    """The message was claimed and never handed over."""
+
+    reason: str = "The worker stopped before this was begun"
 
 
 @dataclass(frozen=True)
@@ -28,12 +39,15 @@ class GiveUp:
     reason: str
 
 
-def after_failure(failure: Failure, *, kind: str, attempt: int, now: datetime) -> Retry | GiveUp:
+def after_failure(failure: Failure | NotBegun, *, kind: str, attempt: int, now: datetime) -> Retry | GiveUp:
     """The decision after attempt number `attempt` (the first is 1) failed."""
     if isinstance(failure, RefusedForGood):
         return GiveUp(failure.reason)
-    if isinstance(failure, TryLater) and failure.after is not None:
-        return Retry(at=now + failure.after, reason=failure.reason, spent=False)
+    if isinstance(failure, NotBegun):
+        return Retry(at=now, reason=failure.reason, spent=False)
+    if isinstance(failure, TryLater) and failure.after is not None and (failure.away or attempt <= len(WAITS)):
+        # Only a wish to all of us costs nothing: an address that is always busy would never come to an end.
+        return Retry(at=now + max(failure.after, SHORTEST_WISH), reason=failure.reason, spent=not failure.away)
     if kind in LINKS:
         return Retry(at=now + min(LINK_WAIT, WAITS[min(attempt, len(WAITS)) - 1]), reason=failure.reason)
     if attempt > len(WAITS):

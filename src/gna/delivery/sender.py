@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -21,6 +21,7 @@ from gna.delivery import mailings, pace
 from gna.delivery.appetite import Patience, Speed
 from gna.delivery.claim import Claimed, Lanes, contents_of, give_back, renew, take_back
 from gna.delivery.pace import Allowance, Pace
+from gna.delivery.retry import NotBegun
 from gna.delivery.settle import Result, settle
 from gna.errors import DatabaseAway
 from gna.jobs import workers
@@ -32,16 +33,46 @@ from gna.providers.protocol import Accepted, Outcome, Provider, RefusedForGood, 
 
 logger = log.get(__name__)
 
-# So many messages of their own may be claimed while the mailings' are on their way.
-OVERTAKING = 50
+# So many messages of their own may be claimed at a time while the mailings' are on their way, and so many in all.
+OVERTAKING, MOST_OVERTAKING = 50, 500
 # Results are written when there are so many of them, or when the first has waited so long.
 GROUP = 250
 GROUP_SECONDS = 0.02
 # While mails are on their way, look this often for one that must overtake them.
 LOOK_SECONDS = 0.25
+# While a mailing leaves quickly, look this often for anything else: at each round would be most of the round's work.
+THOROUGH_SECONDS = 0.2
+# The database's thread gets Python's lock only if this one leaves it alone for a moment: uvloop gives it up after each
+# callback, but takes it again before a thread that waits for it has woken up.
+GIVE_WAY_EVERY, MOMENT = 24, 1e-6
 COMPILED = 64
 # Others take over after 15 seconds of silence; before that, a process that slept begins nothing.
 LEASE_SECONDS = 10.0
+JUMP_SECONDS = 2.0
+
+
+NOT_BEGUN = NotBegun()
+
+
+# Goes on while the machine sleeps, where there is such a clock.
+_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def _time() -> float:
+    return time.clock_gettime(_BOOT)
+
+
+class Watch:
+    """Notices when the time of day and the time that passed disagree."""
+
+    def __init__(self, now: datetime) -> None:
+        self._ahead = now.timestamp() - _time()
+
+    def has_jumped(self, now: datetime) -> bool:
+        """Whether the clock was set since the last look."""
+        ahead = now.timestamp() - _time()
+        jump, self._ahead = abs(ahead - self._ahead), ahead
+        return jump > JUMP_SECONDS
 
 
 class WorkerWasStopped(Exception):
@@ -52,7 +83,7 @@ class Lease:
     """Until when this worker's claims are certainly its own; each round of the sender renews it."""
 
     def __init__(self) -> None:
-        self.until = time.monotonic() + LEASE_SECONDS
+        self.until = _time() + LEASE_SECONDS
 
 
 class Message(Mail):
@@ -75,9 +106,17 @@ class Message(Mail):
 
     def pieces(self) -> list[bytes]:
         """The mail, unless somebody else may be sending it by now."""
-        if time.monotonic() > self.lease.until:
+        if _time() > self.lease.until:
             raise WorkerWasStopped
         return super().pieces()
+
+
+class Wish(NamedTuple):
+    """How many messages to claim: in all, and of mailings; `again` if there was a thorough look a moment ago."""
+
+    limit: int
+    bulk: int
+    again: bool
 
 
 class Round(NamedTuple):
@@ -108,7 +147,9 @@ class Sender:
         self._speed = Speed()
         self._patience = Patience()
         self._blind_until = clock.now()
-        self._unsure = self._stopping = False
+        self._clock = Watch(self._blind_until)
+        self._looked = 0.0
+        self._unsure = self._stopping = self._at_the_database = False
 
     async def send_due(self) -> bool:
         """Send until nothing is due any more; True if there was anything."""
@@ -129,7 +170,7 @@ class Sender:
             if self._open or self._results:
                 await self._wait_for_results()
             elif wait is not None and not self._stopping:
-                await asyncio.sleep(wait)
+                await self._nap(wait)
             elif not claimed:
                 break
         if anything:
@@ -139,9 +180,14 @@ class Sender:
     def stop(self) -> None:
         """Begin nothing more; what was not begun is given back."""
         self._stopping = True
-        for mail in self._provider.recall():
-            self._report(mail, TryLater("The worker stopped before this was begun", after=timedelta()))
+        self._recall()
         self._wake.set()
+
+    def _recall(self) -> None:
+        """Give back what was handed over and not begun."""
+        for mail in self._provider.recall():
+            if message := self._open.pop(mail.id, None):
+                self._results.append((message.claimed, NOT_BEGUN))
 
     async def sweep(self) -> bool:
         """Take back what a dead worker left in `sending`.
@@ -150,6 +196,9 @@ class Sender:
         time to say so.
         """
         now = clock.now()
+        if self._clock.has_jumped(now):
+            # By the new time everybody looks dead.
+            self._blind_until = now + DEAD_AFTER
         if now < self._blind_until:
             return False
         try:
@@ -164,8 +213,8 @@ class Sender:
 
     async def finish(self) -> bool:
         """End the mailings that are through, and forget whom they went to."""
-        for mailing in await self._db.run(timed(mailings.finish)):
-            logger.info("mailing done", mailing=mailing)
+        for mailing, sums in await self._db.run(timed(mailings.finish)):
+            logger.info("mailing done", mailing=mailing, sent=sums.sent, failed=sums.failed, left=sums.left)
         while await self._db.run(timed(mailings.forget_some)):
             pass
         return False
@@ -176,32 +225,35 @@ class Sender:
         limit, bulk = self._appetite()
         if not results and not limit:
             return 0, None
+        going = self._lanes.languages.keys()
         known = {claimed.id for claimed, _ in results} | self._open.keys() if self._unsure else ()
-        began = time.monotonic()
+        began = _time()
         if began > self._lease.until:
             self._lease = Lease()  # for what is claimed from now on; what is older has lost its own
         try:
             # A connection that breaks in a commit does not tell whether we won the messages.
             unsure, self._unsure = self._unsure, bool(self._unsure or limit)
-            round = await self._db.run(timed(self._transact), results, limit, bulk, known if unsure else None)
+            wish = Wish(limit, bulk, again=bool(self._open) and began - self._looked < THOROUGH_SECONDS)
+            self._at_the_database = True
+            round = await self._db.run(timed(self._transact), results, wish, known if unsure else None)
         except BaseException:
             self._results = results + self._results
             raise
+        finally:
+            self._at_the_database = False
         self._unsure = False
         self._lease.until = began + LEASE_SECONDS
+        self._looked = self._looked if wish.again else began
+        self._speed.settled(len(results))
+        if not wish.again and wish.bulk and going - self._lanes.languages.keys():
+            self._recall()  # somebody has paused one
         _tell(results)
         if round.claimed:
             self._hand_over(round)
         return len(round.claimed), round.wait
 
     def _transact(
-        self,
-        tx: Connection,
-        results: Sequence[Result],
-        limit: int,
-        bulk: int,
-        known: Collection[str] | None,
-        now: datetime,
+        self, tx: Connection, results: Sequence[Result], wish: Wish, known: Collection[str] | None, now: datetime
     ) -> Round:
         if known is not None:
             give_back(tx, worker=self._worker, keep=known, now=now)
@@ -211,32 +263,44 @@ class Sender:
             tries = [outcome for _, outcome in results if isinstance(outcome, TryLater) and outcome.away]
             if waits := [later.after for later in tries if later.after]:
                 pace.hold(tx, self._pace, max(waits), now=now)
-        if not limit:
+                return Round([], {}, None)
+        if not wish.limit:
             return Round([], {}, None)
-        allowance = Allowance(tx, self._pace, now=now)
-        limit = allowance.upto(limit)
-        claimed = (
-            self._lanes.claim(tx, worker=self._worker, limit=limit, bulk=min(bulk, limit), now=now) if limit else []
-        )
-        allowance.spend(len(claimed))
+        if wish.again and self._pace.rate is None:
+            return self._claim(tx, wish, None, now)
+        return self._claim(tx, wish, Allowance(tx, self._pace, now=now), now)
+
+    def _claim(self, tx: Connection, wish: Wish, allowance: Allowance | None, now: datetime) -> Round:
+        limit = allowance.upto(wish.limit) if allowance else wish.limit
+        claimed = []
+        if limit:
+            claimed = self._lanes.claim(tx, worker=self._worker, limit=limit, bulk=wish.bulk, now=now, again=wish.again)
+        if allowance:
+            allowance.spend(len(claimed))
         missing = {one.content_hash for one in claimed if (one.content_hash, one.mailing) not in self._compiled}
-        return Round(claimed, contents_of(tx, missing), allowance.wait)
+        return Round(claimed, contents_of(tx, missing), allowance.wait if allowance else None)
 
     def _appetite(self) -> tuple[int, int]:
         """How many messages to claim now: in all, and of mailings."""
         if self._stopping:
             return 0, 0
-        bulk = self._patience.allows(self._speed.batch) if len(self._open) <= self._speed.batch else 0
-        return max(bulk, OVERTAKING), bulk
+        bulk = self._patience.allows(self._speed.batch) if len(self._open) <= self._low_water else 0
+        own = OVERTAKING if len(self._open) <= self._low_water + MOST_OVERTAKING else 0
+        return max(bulk, own), bulk
+
+    @property
+    def _low_water(self) -> int:
+        """With so many on their way it is time to claim more: the database answers before they have left."""
+        return self._speed.batch * 2
 
     def _hand_over(self, round: Round) -> None:
-        bulk = sum(one.mailing is not None for one in round.claimed)
-        self._speed.claimed(bulk)
         mails = [mail for one in round.claimed if (mail := self._mail(one, round.contents))]
         self._open |= {mail.id: mail for mail in mails}
         task = asyncio.create_task(self._send(mails))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        while len(self._compiled) > COMPILED:
+            self._compiled.popitem(last=False)
 
     def _mail(self, claimed: Claimed, contents: dict[str, Content]) -> Message | None:
         """One person's mail; one that cannot be built does not stop the others, and waits for whoever mends it."""
@@ -250,8 +314,6 @@ class Sender:
                 later = TryLater(f"The mail could not be composed: {type(error).__name__}")
                 self._results.append((claimed, later))
                 return None
-            if len(self._compiled) > COMPILED:
-                self._compiled.popitem(last=False)
         return Message(compiled, claimed, self._lease)
 
     def _compile(self, claimed: Claimed, content: Content) -> Compiled:
@@ -275,13 +337,20 @@ class Sender:
         if message is None:
             return
         self._results.append((message.claimed, outcome))
-        if len(self._results) >= GROUP or len(self._open) in (0, self._speed.batch):
+        if len(self._results) >= GROUP or len(self._open) in (0, self._low_water):
             self._wake.set()
+        if self._at_the_database and len(self._results) % GIVE_WAY_EVERY == 0:
+            time.sleep(MOMENT)
         if not isinstance(outcome, Accepted):
             if isinstance(outcome, TryLater) and outcome.away and not outcome.after:
                 self._patience.lose(outcome.reason)
         elif self._patience.lost:
             self._patience.regain()
+
+    async def _nap(self, seconds: float) -> None:
+        self._wake.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _wait_for_results(self) -> None:
         """Until there is a group of results, or enough time has passed."""
@@ -290,8 +359,8 @@ class Sender:
             self._wake.clear()
             if len(self._results) >= GROUP or not self._open:
                 break
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), GROUP_SECONDS)
+            await self._nap(GROUP_SECONDS)
+            if self._wake.is_set():
                 break
             if self._results or time.monotonic() - began >= LOOK_SECONDS:
                 break
@@ -307,7 +376,7 @@ def _sweep(tx: Connection, *, worker: str, ours: Collection[str], now: datetime)
 
 def _tell(results: Sequence[Result]) -> None:
     """Tell the operator how many mails did not leave. The reasons may quote addresses: they stay in the rows."""
-    failures = [outcome for _, outcome in results if not isinstance(outcome, Accepted)]
+    failures = [outcome for _, outcome in results if not isinstance(outcome, Accepted) and outcome != NOT_BEGUN]
     if failures:
         refused = sum(isinstance(outcome, RefusedForGood) for outcome in failures)
         logger.warning("mails not sent; messages.last_error says why", later=len(failures) - refused, refused=refused)

@@ -1,7 +1,7 @@
 """Writing down what became of messages; those that went well together."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
@@ -13,28 +13,30 @@ from sqlalchemy.engine import Connection
 from gna import metrics
 from gna.delivery import dead_letters, mailings
 from gna.delivery.claim import Claimed
-from gna.delivery.retry import GiveUp, Retry, after_failure
+from gna.delivery.retry import GiveUp, NotBegun, Retry, after_failure
 from gna.outbox import FLEETING, LINKS, Status, is_sending, messages
 from gna.providers.protocol import Accepted, Failure, Outcome
 
-Result = tuple[Claimed, Outcome]
+Result = tuple[Claimed, Outcome | NotBegun]
 FORGOTTEN = {"to_email": None, "content_hash": None, "slots": None}
 
 # With its plus, SQLite does not look for all that the worker has claimed.
 DELETE = {
-    "sqlite": "DELETE FROM messages WHERE id IN (SELECT value FROM json_each(:ids))"
-    " AND status = 'sending' AND +claimed_by = :worker",
-    "postgresql": "DELETE FROM messages WHERE id = ANY (:ids) AND status = 'sending' AND claimed_by = :worker",
+    dialect: sa.text(f"DELETE FROM messages WHERE {ids} AND status = 'sending' AND {mine} = :worker")  # noqa: S608
+    for dialect, ids, mine in (
+        ("sqlite", "id IN (SELECT value FROM json_each(:ids))", "+claimed_by"),
+        ("postgresql", "id = ANY (:ids)", "claimed_by"),
+    )
 }
 
 
 def settle(tx: Connection, results: Sequence[Result], *, worker: str, now: datetime) -> None:
     """Write down what the provider said of each message that is still ours."""
-    accepted: dict[tuple[str, int | None], list[tuple[Claimed, Accepted]]] = {}
+    accepted: defaultdict[tuple[str, int | None], list[tuple[Claimed, Accepted]]] = defaultdict(list)
     sent, failed = Counter[int | None](), Counter[int | None]()
     for claimed, outcome in results:
         if isinstance(outcome, Accepted):
-            accepted.setdefault((claimed.kind, claimed.mailing), []).append((claimed, outcome))
+            accepted[claimed.kind, claimed.mailing].append((claimed, outcome))
         elif _failed(tx, claimed, outcome, worker, now):
             failed[claimed.mailing] += 1
     for (kind, mailing), group in accepted.items():
@@ -50,20 +52,20 @@ def _gone(tx: Connection, group: Sequence[tuple[Claimed, Accepted]], worker: str
     """Delete the rows of a campaign's mails that have left; says how many were still ours."""
     ids = [claimed.id for claimed, _ in group]
     values = {"ids": json.dumps(ids) if tx.dialect.name == "sqlite" else ids, "worker": worker}
-    return tx.execute(sa.text(DELETE[tx.dialect.name]), values).rowcount
+    return tx.execute(DELETE[tx.dialect.name], values).rowcount
 
 
 def _sent(tx: Connection, kind: str, group: Sequence[tuple[Claimed, Accepted]], worker: str, now: datetime) -> int:
     values: dict[str, Any] = {"status": Status.SENT, "sent_at": now, "last_error": None}
     values |= FORGOTTEN if kind in LINKS else {}
     rows = [
-        {"message": claimed.id, "worker": worker, **values, "provider_message_id": accepted.provider_id}
+        {"message": claimed.id, "worker": worker, **values, "provider_message_id": _storable(accepted.provider_id)}
         for claimed, accepted in group
     ]
     return tx.execute(_update((*values, "provider_message_id")), rows).rowcount
 
 
-def _failed(tx: Connection, claimed: Claimed, failure: Failure, worker: str, now: datetime) -> bool:
+def _failed(tx: Connection, claimed: Claimed, failure: Failure | NotBegun, worker: str, now: datetime) -> bool:
     """Write down a failure; whether it was given up."""
     decision = after_failure(failure, kind=claimed.kind, attempt=claimed.attempt, now=now)
     values = _given_up(decision) if isinstance(decision, GiveUp) else _again(decision)
@@ -72,16 +74,21 @@ def _failed(tx: Connection, claimed: Claimed, failure: Failure, worker: str, now
         return False
     metrics.messages.labels(claimed.kind, values["status"]).inc()
     if isinstance(decision, GiveUp) and claimed.kind not in FLEETING:
-        dead_letters.bury(tx, claimed, decision.reason, now=now)
+        dead_letters.bury(tx, claimed, _storable(decision.reason) or "", now=now)
     return isinstance(decision, GiveUp)
 
 
 def _given_up(decision: GiveUp) -> dict[str, Any]:
-    return {"status": Status.FAILED_PERMANENT, "last_error": decision.reason}
+    return {"status": Status.FAILED_PERMANENT, "last_error": _storable(decision.reason)}
+
+
+def _storable(text: str | None) -> str | None:
+    """What a provider said, as every database can keep it: one that cannot be written would hold up all others."""
+    return "".join(letter if letter.isprintable() else " " for letter in text) if text else text
 
 
 def _again(decision: Retry) -> dict[str, Any]:
-    values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": decision.reason}
+    values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": _storable(decision.reason)}
     return values if decision.spent else {**values, "unspent": 1}
 
 

@@ -47,14 +47,16 @@ class Engine:
     def __init__(self, db: Database, steps: Callable[[str], Sequence[Step]]) -> None:
         self.worker = ids.new()
         self._db = db
-        self._steps = [Step("heartbeat", self._beat, every=workers.BEAT), *steps(self.worker)]
+        self._steps = list(steps(self.worker))
         self._bells = {step.name: asyncio.Event() for step in self._steps}
         self._stopping = False
+        self._heart: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Begin to run every step."""
         await asyncio.to_thread(self._arrive)
+        self._heart = asyncio.create_task(self._live())
         self._tasks = [asyncio.create_task(self._keep(step), name=step.name) for step in self._steps]
         logger.info("worker started", steps=[step.name for step in self._steps])
 
@@ -72,6 +74,8 @@ class Engine:
                 step.stop()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=DRAIN.total_seconds())
+            if self._heart:
+                self._heart.cancel()  # not before: others would take over what is still being finished
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -138,9 +142,15 @@ class Engine:
             with suppress(GnaError):
                 await self._db.run(timed(timetable.renew), step.name, worker=self.worker)
 
-    async def _beat(self) -> bool:
-        await self._db.run(timed(workers.beat), self.worker)
-        return False
+    async def _live(self) -> None:
+        """Say every few seconds that this worker is alive, until it has finished everything."""
+        while True:
+            await asyncio.sleep(workers.BEAT.total_seconds())
+            try:
+                await self._db.run(timed(workers.beat), self.worker)
+            except Exception:
+                metrics.steps.labels("heartbeat", "failed").inc()
+                logger.exception("heartbeat failed")
 
 
 def after_failures(count: int) -> timedelta:

@@ -10,6 +10,8 @@ from gna.mail.encode import CRLF
 LONGEST_LINE = 998
 # In a mail that travels unencoded, room on each line for each value.
 ROOM = 200
+# A line that a value could make begin with "From ".
+FROM_SO_FAR = re.compile("(?:F|Fr|Fro|From)x{200}").match
 PLAIN_VALUE = re.compile(r"[A-Za-z0-9](?:[ -~]{0,198}[!-~])?").fullmatch
 
 
@@ -145,11 +147,11 @@ def plain(text: Pieces, html: Pieces, boundary: bytes) -> Body | None:
 
 def _can_be_plain(pieces: Pieces) -> bool:
     lines = "".join(piece if isinstance(piece, str) else "x" * ROOM for piece in pieces).split("\n")
-    return all(encode.is_plain(line) and len(line) <= LONGEST_LINE for line in lines)
+    return all(encode.is_plain(line) and len(line) <= LONGEST_LINE and not FROM_SO_FAR(line) for line in lines)
 
 
 def _plain_value(value: str) -> bytes | None:
-    return value.encode() if PLAIN_VALUE(value) and not value.startswith("From ") else None
+    return value.encode() if PLAIN_VALUE(value) and value[0] != "F" else None
 
 
 def _part_head(kind: bytes, boundary: bytes, encoding: bytes) -> bytes:

@@ -20,10 +20,12 @@ from typing import Protocol
 from gna.mail import encode
 from gna.mail.address import on_the_wire
 from gna.mail.body import encoded, plain
-from gna.mail.content import Content, Pieces, Slot, filled, html_pieces, one_line, text_pieces
+from gna.mail.content import Content, Pieces, Slot, filled, html_pieces, names_in, one_line, text_pieces
 from gna.mail.encode import CRLF
 from gna.mail.footer import with_footer
 
+# So many different subjects of a content are kept.
+SUBJECTS = 2000
 ONE_CLICK = b">\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
 TOKEN = re.compile(r"[A-Za-z0-9._~-]+").fullmatch
 # An address that can stand in a header and in an SMTP command.
@@ -83,6 +85,8 @@ class Compiled:
             in_html = _with_links(in_html, sender, bulk, html.escape)
             in_text = _with_links(in_text, sender, bulk, str)
         self._subject = text_pieces(content.subject)
+        self._named = names_in(content.subject)
+        self._subjects: dict[tuple[str, ...], bytes] = {}
         boundary = b"=_" + content.hash[:32].encode()
         self._body = encoded(in_text, in_html, boundary)
         # Only while no value needs encoding; then a person can read the source, and find a link in it.
@@ -105,8 +109,6 @@ class Compiled:
     def _headers(self, id: str, to: str, values: Mapping[str, str], now: int) -> bytes:
         if not SENDABLE(to):
             raise ValueError("The address cannot stand in a mail.")
-        subject = self._subject
-        text = subject[0] if len(subject) == 1 and isinstance(subject[0], str) else filled(subject, values)
         parts = [
             # Made from the message's id, so that a repeat after a crash can be recognised as the same mail.
             b"Message-ID: <",
@@ -116,13 +118,23 @@ class Compiled:
             b"To: ",
             on_the_wire(to).encode(),
             b"\r\nSubject: ",
-            encode.header(one_line(text), 9),
+            self._subject_of(values),
             CRLF,
             self._head,
         ]
         if self._unsubscribe:
             parts += (self._unsubscribe, _checked(values["unsubscribe_token"]).encode(), ONE_CLICK)
         return b"".join(parts)
+
+    def _subject_of(self, values: Mapping[str, str]) -> bytes:
+        """The subject for one person; many have the same name, and a newsletter its own for everybody."""
+        named = tuple([values[name] for name in self._named])
+        known = self._subjects.get(named)
+        if known is None:
+            known = encode.header(one_line(filled(self._subject, values)), 9)
+            if len(self._subjects) < SUBJECTS:
+                self._subjects[named] = known
+        return known
 
 
 class Mail:
@@ -150,7 +162,7 @@ class Mail:
     @property
     def is_ascii(self) -> bool:
         """Whether it has no other bytes; whatever else is in it is encoded, but an address cannot be."""
-        return self.to.isascii()
+        return self.to.rpartition("@")[0].isascii()
 
     def pieces(self) -> list[bytes]:
         """The whole mail as it goes over the wire, once it is joined."""

@@ -15,7 +15,9 @@ from urllib.parse import quote
 SLOT = re.compile(r"\{\{[ \t]*([a-z_]+)[ \t]*(?:\|[ \t]*([^{}]*?)[ \t]*)?\}\}")
 FRAMED = re.compile(r"\[(?:language|title|body)\]")
 # The end of an HTML text that leads into a link: what stands in the attribute so far.
-IN_LINK = re.compile(r"""\b(?:href|src|action)\s*=\s*(?:"([^"<>]*)|'([^'<>]*))\Z""", re.IGNORECASE)
+IN_LINK = re.compile(r"""\b(?:href|src|action)\s*=\s*(?:"[^"]*|'[^']*|[^\s"'<>]*)\Z""", re.IGNORECASE)
+# So far back it may begin; looking further for each slot would take the square of the text's length.
+LINK_REACH = 2000
 NEEDS_ESCAPE = re.compile("[&<>\"']").search
 
 
@@ -117,7 +119,7 @@ def _heading(body: str) -> str:
 def _cut(text: str, context: Callable[[str, str], Callable[[str], str]]) -> Pieces:
     text, pieces, end = _as_text(text), Pieces(), 0
     for found in SLOT.finditer(text):
-        safe = context(text[: found.start()], found[1])
+        safe = context(text[max(0, found.start() - LINK_REACH) : found.start()], found[1])
         pieces += [text[end : found.start()], Slot(found[1], found[2] or "", safe)]
         end = found.end()
     return [*pieces, text[end:]]

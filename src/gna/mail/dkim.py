@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 logger = log.get(__name__)
 
 # Named once more than they occur, also if they do not: whoever adds one on the way breaks the signature.
-SEALED = (b"from", b"to", b"subject", b"date", b"message-id", b"list-unsubscribe", b"list-unsubscribe-post")
+SEALED = (
+    *(b"from", b"to", b"cc", b"reply-to", b"sender", b"subject", b"date", b"message-id"),
+    *(b"mime-version", b"content-type", b"content-transfer-encoding"),
+    *(b"list-id", b"list-unsubscribe", b"list-unsubscribe-post"),
+)
 SIGNED = (
     *SEALED,
-    b"mime-version",
-    b"content-type",
-    b"reply-to",
-    b"list-id",
     b"feedback-id",
     b"precedence",
     b"auto-submitted",

@@ -37,6 +37,10 @@ def quoted_value(value: str) -> bytes:
 
 @lru_cache(1024)
 def _quoted_value(value: str) -> bytes:
+    # In C where it fits on a line; it writes other things only in the middle of a text or in a longer one.
+    data = binascii.b2a_qp(value.encode(), istext=False)
+    if data and len(data) <= LINE and b"\n" not in data and data[0] not in b".F":
+        return data + SOFT
     return quoted(value, goes_on=True)
 
 

@@ -6,6 +6,8 @@ from gna.mail.content import Content, names_in
 
 # Unsubscribe, profile; by language.
 WORDS = {"en": ("Unsubscribe", "Manage your profile"), "ro": ("Dezabonează-te", "Gestionează-ți profilul")}
+# What nobody sees does not count.
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 STYLE = "margin:32px 0 0;font:13px/1.5 sans-serif;color:#666;text-align:center"
 
 
@@ -17,7 +19,7 @@ def with_footer(content: Content, language: str) -> Content:
 def _missing(text: str, language: str) -> list[tuple[str, str]]:
     """The slots that nobody put into the text, with the words for each."""
     leave, profile = WORDS.get(language, WORDS["en"])
-    here = set(names_in(text))
+    here = set(names_in(COMMENT.sub("", text)))
     return [(slot, words) for slot, words in (("unsubscribe_url", leave), ("profile_url", profile)) if slot not in here]
 
 

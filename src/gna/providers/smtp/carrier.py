@@ -16,7 +16,18 @@ from gna.providers.smtp.envelope import Envelope, envelope
 from gna.providers.smtp.offers import Offers
 from gna.providers.smtp.opening import QUIT
 from gna.providers.smtp.parcel import Parcel
-from gna.providers.smtp.replies import GARBAGE, REFUSES_US, Reader, Reply, Stage, enhanced, outcome, queue_id, reason
+from gna.providers.smtp.replies import (
+    GARBAGE,
+    REFUSES_US,
+    Reader,
+    Reply,
+    Stage,
+    enhanced,
+    outcome,
+    queue_id,
+    reason,
+    without_addresses,
+)
 
 if TYPE_CHECKING:
     from gna.providers.smtp.pool import Pool
@@ -197,6 +208,9 @@ class Carrier(asyncio.Protocol):
     def _on_content(self, reply: Reply) -> None:
         mail = self._present
         if 200 <= reply.code < 300:
+            if self._dot_is_here():
+                self._misunderstood(reply)  # it cannot have what was not sent
+                return
             self._move_on()
             mail.settle(Accepted(queue_id(reply.text)))
         elif reply.code >= 400:
@@ -206,13 +220,13 @@ class Carrier(asyncio.Protocol):
             self._end(f"The mail server answered with what is no answer: {reason(reply)}")
             return
         if reply.code == LEAVING:
-            self._end(reason(reply))
+            self._end(without_addresses(reason(reply)))
 
     def _on_tidied(self, reply: Reply) -> None:
         """Whatever it says to RSET or a lone dot, the mail before is over."""
         self._settle_refusal()
         if reply.code == LEAVING or reply.code == GARBAGE:
-            self._end(reason(reply))
+            self._end(without_addresses(reason(reply)))
 
     def _on_goodbye(self, _: Reply) -> None:
         self._transport.close()
@@ -220,7 +234,7 @@ class Carrier(asyncio.Protocol):
     def _on_too_many(self, reply: Reply) -> None:
         """Nothing was asked."""
         if reply.code == LEAVING:
-            self._end(reason(reply))
+            self._end(without_addresses(reason(reply)))
         else:
             self._misunderstood(reply)
 
@@ -293,7 +307,7 @@ class Carrier(asyncio.Protocol):
             self._refusal = meaning
             if reply.code != LEAVING and reply.code not in REFUSES_US:
                 return True
-        self._end(reason(reply))
+        self._end(without_addresses(reason(reply)))
         return False
 
     def _is_about_the_connection(self, stage: Stage, reply: Reply, meaning: RefusedForGood | TryLater) -> bool:

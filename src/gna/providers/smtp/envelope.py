@@ -34,4 +34,4 @@ def envelope(mail: Mail, size: int, offers: Offers) -> Envelope | RefusedForGood
         return RefusedForGood("An address has a character that none can have.", bad_address=not to.isprintable())
     if offers.eight_bit and not mail.is_ascii:
         options += " BODY=8BITMIME"
-    return Envelope(f"MAIL FROM:<{sender}>{options}\r\n".encode(), f"RCPT TO:<{to}>\r\n".encode())
+    return Envelope(b"MAIL FROM:<%b>%b\r\n" % (sender.encode(), options.encode()), b"RCPT TO:<%b>\r\n" % to.encode())

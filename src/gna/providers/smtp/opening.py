@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gna.errors import CannotStart, ProviderAway
 from gna.providers.smtp.offers import Offers, offers
-from gna.providers.smtp.replies import Reader, Reply, reason
+from gna.providers.smtp.replies import Reader, Reply, enhanced, reason
 from gna.providers.smtp.server import Auth, Server, Timeouts, Tls
 
 GREETING, WELCOME, DONE, LOGGED_IN, CONTINUE = 220, 220, 250, 235, 334
@@ -74,6 +74,16 @@ class Opening:
             if self._transport:
                 self._transport.abort()
             raise self._in_our_words(error) from None
+
+    async def try_sender(self, sender: str) -> None:
+        """Find out whether mail from this address would be taken, without sending any."""
+        try:
+            reply = await self._ask(f"MAIL FROM:<{sender}>")
+        except Exception as error:
+            raise self._in_our_words(error) from None
+        if reply.code >= 400:
+            advice = "Is a user missing in SMTP_URL, or ?tls=starttls, or must EMAIL_FROM_ADDRESS be another?"
+            raise self._refusal(f"takes no mail from {sender}", reply, advice)
 
     async def leave(self) -> None:
         """Say goodbye again, and wait a moment for the answer."""
@@ -154,7 +164,11 @@ class Opening:
         }
         reply = await ways[self._server.auth or self._best_way()](user, password)
         if reply.code != LOGGED_IN:
-            raise self._refusal("refuses the login", reply, "Check the user and the password in SMTP_URL.")
+            # The code alone: some servers repeat what they were told, and that is the password.
+            code = reply.text.partition(b" ")[0] if enhanced(reply) else b""
+            raise self._refusal(
+                "refuses the login", Reply(reply.code, code), "Check the user and the password in SMTP_URL."
+            )
 
     def _best_way(self) -> Auth:
         for way in BY_OURSELVES:
@@ -200,7 +214,12 @@ class Opening:
             why = error.reason or "the handshake failed"
             return CannotStart(f"{where} cannot be spoken to encrypted: {why}. Check tls and the port in SMTP_URL.")
         if isinstance(error, TimeoutError):
-            return ProviderAway(f"{where} does not answer in time.")
+            hint = (
+                ""
+                if self._server.tls is Tls.IMPLICIT
+                else " Does it want TLS from the start? Then write ?tls=implicit."
+            )
+            return ProviderAway(f"{where} does not answer in time.{hint}")
         if isinstance(error, OSError):
             return ProviderAway(f"{where} cannot be reached: {_in_words(error)}.")
         return error

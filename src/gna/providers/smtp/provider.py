@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gna.mail.compile import Mail
 from gna.providers.protocol import Report
@@ -12,6 +13,9 @@ from gna.providers.smtp.parcel import Batch
 from gna.providers.smtp.pool import Known, Pool
 from gna.providers.smtp.server import Server, Timeouts, Tls
 
+# Somebody waits for the answer.
+CHECKING = {"connect": 5.0, "reply": 5.0}
+
 
 class Smtp:
     """Hands mails to a mail server. A mail whose connection breaks at its end may have been taken or not."""
@@ -19,8 +23,15 @@ class Smtp:
     exactly_once = False
 
     def __init__(
-        self, server: Server, *, connections: int, timeouts: Timeouts | None = None, tls: ssl.SSLContext | None = None
+        self,
+        server: Server,
+        *,
+        connections: int,
+        sender: str = "",
+        timeouts: Timeouts | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._sender = sender
         self.international = False  # until the server says that it is; what it said last counts
         self._server = server
         self._connections = self._share = connections
@@ -48,9 +59,13 @@ class Smtp:
 
     async def check(self) -> str:
         """Go all the way to a mail, without one."""
-        opening = self._opening()
+        opening = Opening(self._server, replace(self._timeouts, **CHECKING), self._context)
         opened = await self._open(opening)
-        await opening.leave()
+        try:
+            if self._sender:
+                await opening.try_sender(self._sender)
+        finally:
+            await opening.leave()
         return f"{self._server.where} answers{_in_words(self._server, opened.offers)}"
 
     async def close(self) -> None:

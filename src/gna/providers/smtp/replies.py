@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from gna.providers.protocol import Accepted, Outcome, RefusedForGood, TryLater
@@ -17,6 +18,7 @@ ENDS = (b" ", b"\r", b"")  # what may follow the code on the last line of a repl
 ENHANCED = re.compile(rb"[245]\.(\d{1,3})\.(\d{1,3})(?!\d)")
 REPEATED = re.compile(rb"[\r\n]+[245]\.\d{1,3}\.\d{1,3} ?")
 QUEUED_AS = b"queued as "
+PRINTABLE = re.compile(rb"[!-~]+").fullmatch
 WAIT = re.compile(r"(?:try|again|wait|after)\D{0,30}\b(\d{1,5}) ?s(?:ec(?:ond)?s?)?\b", re.IGNORECASE)
 
 
@@ -77,6 +79,8 @@ class Reader:
         self._rest, self._earlier, self._length = rest, [], 0
 
 
+# Most servers say the same to every mail.
+@lru_cache(256)
 def _reply(line: bytes) -> Reply:
     code = CODES.get(line[:3], GARBAGE)
     return Reply(code, line[4:]) if code and line[3:4] in ENDS else Reply(GARBAGE, line)
@@ -95,24 +99,38 @@ REFUSES_US = {530, 534, 535, 538}
 # The server lost track of the conversation, or expects another step first: no mail is to blame for it.
 OUT_OF_ORDER = 503
 POLICY = 7
+TOO_LARGE = 552
+ADDRESS = re.compile(r"[^\s<>:,;]+@[^\s<>:,;]+")
 
 
 def outcome(stage: Stage, reply: Reply) -> Outcome:
     """What became of the mail, by the reply that decided it."""
     if reply.code < 300 and stage is Stage.CONTENT:
         return Accepted(queue_id(reply.text))
-    if reply.code in REFUSES_US:
+    if reply.code in REFUSES_US or (stage is Stage.MAIL and _is_about_us(reply)):
+        # It refuses who we are, or has had enough of us for today: no other mail would fare better.
         return TryLater(reason(reply), away=True)
     if reply.code >= 500 and reply.code != OUT_OF_ORDER:
         return RefusedForGood(reason(reply), bad_address=_blames_the_address(stage, reply))
     return TryLater(reason(reply), after=_wish(reply))
 
 
+def _is_about_us(reply: Reply) -> bool:
+    """Whether a refusal at the very start is not about this mail's size, nor a confusion."""
+    return reply.code >= 500 and reply.code not in (OUT_OF_ORDER, TOO_LARGE) and enhanced(reply) != (3, 4)
+
+
+def without_addresses(text: str) -> str:
+    """What a server said, for others than the one it spoke of."""
+    return ADDRESS.sub("…", text)
+
+
 def queue_id(text: bytes) -> str | None:
     """The server's own name for the mail, as Postfix and others tell it."""
-    _, found, name = text.partition(QUEUED_AS)
-    words = name.split(None, 1) if found else None
-    return words[0][:100].rstrip(b".,;)").decode("ascii", "replace") if words else None
+    _, found, rest = text.partition(QUEUED_AS)
+    words = rest.split(None, 1) if found else None
+    name = words[0][:100].rstrip(b".,;)") if words else b""
+    return name.decode() if PRINTABLE(name) else None
 
 
 def reason(reply: Reply) -> str:
