@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gna.providers.protocol import Accepted, RefusedForGood, TryLater, Unknown
 from gna.providers.smtp.envelope import Envelope, envelope
 from gna.providers.smtp.offers import Offers
-from gna.providers.smtp.opening import QUIT
+from gna.providers.smtp.opening import QUIT, let_go
 from gna.providers.smtp.parcel import Parcel
 from gna.providers.smtp.replies import (
     GARBAGE,
@@ -102,7 +102,7 @@ class Carrier(asyncio.Protocol):
     def abort(self) -> None:
         """Let go of the connection at once; its mails are settled or go back."""
         self._end("The sender was closed.")
-        self._transport.abort()
+        let_go(self._transport)
 
     def data_received(self, data: bytes) -> None:
         """Hear all that was said, then go on."""
@@ -344,7 +344,7 @@ class Carrier(asyncio.Protocol):
         self.state = State.OVER
         self._handle, self._then = self._on_goodbye, None
         dot_is_here = self._dot_is_here()
-        self._transport.abort()
+        let_go(self._transport)
         self._give_back(why, dot_is_here=dot_is_here)
         self._pool.ended(self, why, excused=excused)
 
@@ -379,7 +379,7 @@ class Carrier(asyncio.Protocol):
         elif self.state is State.WORKING:
             self._lose("The mail server did not answer in time.")
         else:
-            self._transport.abort()
+            let_go(self._transport)
 
     # -- Questions --
 

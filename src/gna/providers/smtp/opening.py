@@ -72,7 +72,7 @@ class Opening:
             return await self._steps()
         except BaseException as error:
             if self._transport:
-                self._transport.abort()
+                let_go(self._transport)
             raise self._in_our_words(error) from None
 
     async def try_sender(self, sender: str) -> None:
@@ -92,7 +92,7 @@ class Opening:
             await self._conversation.answer(self._timeouts.goodbye)
             self._wire.close()
             await self._conversation.answer(self._timeouts.goodbye)  # there is none: it ends with the connection
-        self._wire.abort()
+        let_go(self._wire)
 
     async def _steps(self) -> Opened:
         await self._connect()
@@ -223,6 +223,12 @@ class Opening:
         if isinstance(error, OSError):
             return ProviderAway(f"{where} cannot be reached: {_in_words(error)}.")
         return error
+
+
+def let_go(transport: asyncio.WriteTransport) -> None:
+    """End a connection at once, also one that has ended: encrypted ones of older Pythons do not expect that."""
+    with suppress(AttributeError):
+        transport.abort()
 
 
 def _own_name(transport: asyncio.Transport) -> str:
