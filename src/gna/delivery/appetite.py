@@ -1,13 +1,11 @@
 """How many messages to claim at a time, by how quickly they leave and whether the provider can be reached."""
 
-import re
 import time
 
 from gna import log
+from gna.mail.address import without_addresses
 
 logger = log.get(__name__)
-
-ADDRESS = re.compile(r"[^\s<>:,;]+@[^\s<>:,;]+")
 
 BATCH, FIRST_BATCH, FEWEST = 500, 50, 10
 # Claim what leaves in this time; it is looked at no more often than that.
@@ -61,7 +59,7 @@ class Patience:
         self.lost += 1
         self._until = time.monotonic() + wait
         # A server may quote whom a mail was for.
-        logger.error("the provider takes no mail", reason=ADDRESS.sub("…", reason), mailings_wait_seconds=wait)
+        logger.error("the provider takes no mail", reason=without_addresses(reason), mailings_wait_seconds=wait)
 
     def regain(self) -> None:
         """It is back."""

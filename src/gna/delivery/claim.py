@@ -82,7 +82,7 @@ class Lanes:
         """
         won = [] if again else self._from(tx, None, worker, limit, now)
         if not again:
-            self.languages = mailings.going(tx) if bulk else {}
+            self.languages = mailings.going(tx)
         room = min(bulk, limit - len(won))
         for mailing in self._in_turn():
             if room <= 0:

@@ -11,8 +11,6 @@ from gna.providers.protocol import Failure, RefusedForGood, TryLater
 WAITS = tuple(timedelta(seconds=s) for s in (1, 4, 10, 30, 60, 300, 900, 3600, 3600 * 3, 3600 * 6, 3600 * 12))
 # Somebody sits and waits for a link: every minute, until it has expired and is deleted.
 LINK_WAIT = timedelta(seconds=60)
-
-
 # A provider's own wish to wait is never shorter, or it would be asked again and again.
 SHORTEST_WISH = timedelta(seconds=1)
 

@@ -49,10 +49,7 @@ COMPILED = 64
 # Others take over after 15 seconds of silence; before that, a process that slept begins nothing.
 LEASE_SECONDS = 10.0
 JUMP_SECONDS = 2.0
-
-
 NOT_BEGUN = NotBegun()
-
 
 # Goes on while the machine sleeps, where there is such a clock.
 _BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -225,7 +222,6 @@ class Sender:
         limit, bulk = self._appetite()
         if not results and not limit:
             return 0, None
-        going = self._lanes.languages.keys()
         known = {claimed.id for claimed, _ in results} | self._open.keys() if self._unsure else ()
         began = _time()
         if began > self._lease.until:
@@ -245,8 +241,8 @@ class Sender:
         self._lease.until = began + LEASE_SECONDS
         self._looked = self._looked if wish.again else began
         self._speed.settled(len(results))
-        if not wish.again and wish.bulk and going - self._lanes.languages.keys():
-            self._recall()  # somebody has paused one
+        if not wish.again and wish.limit and self._holds_what_was_paused():
+            self._recall()
         _tell(results)
         if round.claimed:
             self._hand_over(round)
@@ -292,6 +288,11 @@ class Sender:
     def _low_water(self) -> int:
         """With so many on their way it is time to claim more: the database answers before they have left."""
         return self._speed.batch * 2
+
+    def _holds_what_was_paused(self) -> bool:
+        """Whether a mail is on its way whose mailing does not go any more."""
+        going = {None, *self._lanes.languages}
+        return any(message.claimed.mailing not in going for message in self._open.values())
 
     def _hand_over(self, round: Round) -> None:
         mails = [mail for one in round.claimed if (mail := self._mail(one, round.contents))]

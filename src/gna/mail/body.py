@@ -11,7 +11,7 @@ LONGEST_LINE = 998
 # In a mail that travels unencoded, room on each line for each value.
 ROOM = 200
 # A line that a value could make begin with "From ".
-FROM_SO_FAR = re.compile("(?:F|Fr|Fro|From)x{200}").match
+FROM_SO_FAR = re.compile(f"(?:F|Fr|Fro|From)x{{{ROOM}}}").match
 PLAIN_VALUE = re.compile(r"[A-Za-z0-9](?:[ -~]{0,198}[!-~])?").fullmatch
 
 

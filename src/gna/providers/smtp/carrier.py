@@ -11,6 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from gna.mail.address import without_addresses
 from gna.providers.protocol import Accepted, RefusedForGood, TryLater, Unknown
 from gna.providers.smtp.envelope import Envelope, envelope
 from gna.providers.smtp.offers import Offers
@@ -26,7 +27,6 @@ from gna.providers.smtp.replies import (
     outcome,
     queue_id,
     reason,
-    without_addresses,
 )
 
 if TYPE_CHECKING:

@@ -100,7 +100,6 @@ REFUSES_US = {530, 534, 535, 538}
 OUT_OF_ORDER = 503
 POLICY = 7
 TOO_LARGE = 552
-ADDRESS = re.compile(r"[^\s<>:,;]+@[^\s<>:,;]+")
 
 
 def outcome(stage: Stage, reply: Reply) -> Outcome:
@@ -118,11 +117,6 @@ def outcome(stage: Stage, reply: Reply) -> Outcome:
 def _is_about_us(reply: Reply) -> bool:
     """Whether a refusal at the very start is not about this mail's size, nor a confusion."""
     return reply.code >= 500 and reply.code not in (OUT_OF_ORDER, TOO_LARGE) and enhanced(reply) != (3, 4)
-
-
-def without_addresses(text: str) -> str:
-    """What a server said, for others than the one it spoke of."""
-    return ADDRESS.sub("…", text)
 
 
 def queue_id(text: bytes) -> str | None:
