@@ -52,7 +52,7 @@ mailings = sa.Table(
 )
 
 # What a mail of many may say of each of them.
-FIELDS = {"nickname", "email", "unsubscribe_url", "profile_url"}
+FIELDS = {"greeting", "nickname", "email", "unsubscribe_url", "profile_url"}
 # Else SQLAlchemy does not keep the number of inserted rows.
 COUNTED = {"preserve_rowcount": True}
 # So many messages are made, or deleted, in one transaction; others who write wait that long.

@@ -20,7 +20,7 @@ from typing import Protocol
 from gna.mail import encode
 from gna.mail.address import on_the_wire
 from gna.mail.body import encoded, plain
-from gna.mail.content import Content, Pieces, Slot, filled, html_pieces, names_in, one_line, text_pieces
+from gna.mail.content import Content, Pieces, Slot, filled, html_pieces, one_line, text_pieces
 from gna.mail.encode import CRLF
 from gna.mail.footer import with_footer
 
@@ -85,7 +85,7 @@ class Compiled:
             in_html = _with_links(in_html, sender, bulk, html.escape)
             in_text = _with_links(in_text, sender, bulk, str)
         self._subject = text_pieces(content.subject)
-        self._named = names_in(content.subject)
+        self._named = [piece.name for piece in self._subject if isinstance(piece, Slot)]
         self._subjects: dict[tuple[str, ...], bytes] = {}
         boundary = b"=_" + content.hash[:32].encode()
         self._body = encoded(in_text, in_html, boundary)

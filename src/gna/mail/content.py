@@ -11,7 +11,8 @@ from importlib import resources
 from typing import NamedTuple
 from urllib.parse import quote
 
-# `{{ nickname }}`, or `{{ nickname | friend }}` with what is said to those who have none.
+# `{{ nickname }}`, or `{{ nickname | friend }}` with what is said to those who have none. `{{ greeting | Hi }}` is
+# "Hi, Ana", or "Hi" to those who have no name.
 SLOT = re.compile(r"\{\{[ \t]*([a-z_]+)[ \t]*(?:\|[ \t]*([^{}]*?)[ \t]*)?\}\}")
 FRAMED = re.compile(r"\[(?:language|title|body)\]")
 # The end of an HTML text that leads into a link: what stands in the attribute so far.
@@ -120,9 +121,24 @@ def _cut(text: str, context: Callable[[str, str], Callable[[str], str]]) -> Piec
     text, pieces, end = _as_text(text), Pieces(), 0
     for found in SLOT.finditer(text):
         safe = context(text[max(0, found.start() - LINK_REACH) : found.start()], found[1])
-        pieces += [text[end : found.start()], Slot(found[1], found[2] or "", safe)]
+        pieces += [text[end : found.start()], _slot(found[1], found[2] or "", safe)]
         end = found.end()
     return [*pieces, text[end:]]
+
+
+def _slot(name: str, fallback: str, safe: Callable[[str], str]) -> Slot:
+    return Slot("nickname", "", _greeting(fallback, safe)) if name == "greeting" else Slot(name, fallback, safe)
+
+
+# The same function for the same words: equal slots are filled together.
+@lru_cache
+def _greeting(word: str, safe: Callable[[str], str]) -> Callable[[str], str]:
+    """How somebody is greeted: by their name, or with the word alone."""
+
+    def greeted(nickname: str) -> str:
+        return safe(f"{word}, {nickname}" if nickname else word)
+
+    return greeted
 
 
 def _html_context(before: str, name: str) -> Callable[[str], str]:

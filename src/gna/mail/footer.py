@@ -4,8 +4,11 @@ import re
 
 from gna.mail.content import Content, names_in
 
-# Unsubscribe, profile; by language.
-WORDS = {"en": ("Unsubscribe", "Manage your profile"), "ro": ("Dezabonează-te", "Gestionează-ți profilul")}
+# Unsubscribe, profile, archive; by language.
+WORDS = {
+    "en": ("Unsubscribe", "Manage your profile", "Read in the browser"),
+    "ro": ("Dezabonează-te", "Gestionează-ți profilul", "Citește în browser"),
+}
 # What nobody sees does not count.
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 STYLE = "margin:32px 0 0;font:13px/1.5 sans-serif;color:#666;text-align:center"
@@ -18,7 +21,7 @@ def with_footer(content: Content, language: str) -> Content:
 
 def _missing(text: str, language: str) -> list[tuple[str, str]]:
     """The slots that nobody put into the text, with the words for each."""
-    leave, profile = WORDS.get(language, WORDS["en"])
+    leave, profile, _ = WORDS.get(language, WORDS["en"])
     here = set(names_in(COMMENT.sub("", text)))
     return [(slot, words) for slot, words in (("unsubscribe_url", leave), ("profile_url", profile)) if slot not in here]
 

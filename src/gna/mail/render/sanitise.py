@@ -1,0 +1,86 @@
+"""What of a publisher's HTML may stand in a mail."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import urljoin, urlsplit
+
+from gna.errors import Refused
+from gna.mail.render.allowed import ATTRIBUTES, GONE, LINKS, PROPERTIES, SCHEMES, SPOKEN, TAGS
+from gna.mail.render.fields import Words
+
+# A value with one of these could load something, run something, or end the attribute's rule.
+UNSAFE = re.compile(r"[\\<>{}@]|/\*|url\s*\(|image\s*\(|image-set|expression|script|var\s*\(|env\s*\(", re.IGNORECASE)
+# So much of a link must be the publisher's own before a reader's value may follow.
+RESTED = re.compile(r"https?://[^/?#]+[/?#]|mailto:|tel:|/(?!/)|[?#]", re.IGNORECASE)
+
+
+def sanitised(html: str, words: Words, base_url: str) -> str:
+    """The HTML with nothing in it that runs, loads by itself or hides; its links absolute."""
+    import nh3
+
+    complaints: list[str] = []
+
+    def attribute(_tag: str, name: str, value: str) -> str | None:
+        field = words.among(value)
+        if field and (why := _why_not(name, value, words)):
+            complaints.append(f"The merge field {{{{ {field[0].name} }}}} cannot stand {why}")
+        if name == "style":
+            return style(value)
+        return link(value, words, base_url) if name in LINKS else value
+
+    clean = nh3.clean(
+        html,
+        tags=TAGS,
+        clean_content_tags=GONE,
+        attributes=ATTRIBUTES,
+        attribute_filter=attribute,
+        strip_comments=True,
+        link_rel=None,
+        url_schemes=SCHEMES,
+    )
+    if complaints:
+        raise Refused(complaints[0])
+    return clean
+
+
+def _why_not(name: str, value: str, words: Words) -> str | None:
+    """Where a word stands in an attribute in which no value is safe, or None if it may."""
+    if name in SPOKEN:
+        return None
+    if name not in LINKS:
+        return f"in the attribute {name}; put it into the text"
+    first = words.first(value) or 0
+    if value[:first].strip() == "" and words.among(value)[0].name.endswith("_url"):
+        return None
+    return None if RESTED.match(value[:first].strip()) else "at the beginning of a link; write the address before it"
+
+
+def style(written: str) -> str | None:
+    """The declarations that mail clients understand and that load nothing."""
+    kept = []
+    for declaration in written.split(";"):
+        name, _, value = (part.strip() for part in declaration.partition(":"))
+        if name.lower() in PROPERTIES and value and not UNSAFE.search(value):
+            kept.append(f"{name.lower()}:{' '.join(value.split())}")
+    return ";".join(kept) or None
+
+
+def link(written: str, words: Words, base_url: str) -> str | None:
+    """Where a link leads from a mail, which has no place of its own; None if nowhere."""
+    url = written.strip()
+    if url.startswith("#") or words.first(url) == 0:
+        return url
+    try:
+        scheme = urlsplit(url).scheme.lower()
+        whole = url if scheme else urljoin(f"{base_url}/", url)
+    except ValueError:
+        return None
+    return whole if urlsplit(whole).scheme.lower() in SCHEMES else None
+
+
+def each_tag(change: Callable[[re.Match[str]], str], clean: str) -> str:
+    """Sanitised HTML with each opening tag changed; in it a tag is always written the same way."""
+    return OPENING.sub(change, clean)
+
+
+OPENING = re.compile(r'<([a-z][a-z0-9]*)((?: [^\s="<>/]+="[^"]*")*)>')

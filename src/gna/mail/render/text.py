@@ -1,0 +1,144 @@
+"""The text part of a mail, from its sanitised HTML."""
+
+import html
+import re
+
+from gna.mail.render.allowed import APART, BLOCKS
+
+# The sanitiser writes every tag in this way, and `<` nowhere else.
+TAG = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [^\s="<>/]+="[^"]*")*)>')
+ATTRIBUTE = re.compile(r' ([^\s="<>/]+)="([^"]*)"')
+UNDERLINES = {"h1": "=", "h2": "-"}
+LONGEST_UNDERLINE = 60
+# Deeper than this, an indent says nothing any more.
+DEEPEST = 6
+SPACE = re.compile(r"[ \t\n\xa0]+")
+
+
+def as_text(fragment: str) -> str:
+    """The text of sanitised HTML, as a person would have typed it."""
+    writer = _Writer()
+    end = 0
+    for tag in TAG.finditer(fragment):
+        if tag.start() > end:
+            writer.say(html.unescape(fragment[end : tag.start()]))
+        end = tag.end()
+        if tag[1]:
+            writer.close(tag[2])
+        else:
+            writer.open(tag[2], {name: html.unescape(value) for name, value in ATTRIBUTE.findall(tag[3])})
+    writer.say(html.unescape(fragment[end:]))
+    return writer.text()
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text in one line, cut at a word."""
+    # Many words more than are needed, so that a long text costs nothing.
+    whole = " ".join(text[: length * 20].split())
+    if len(whole) <= length:
+        return whole
+    return (whole[: length - 1].rpartition(" ")[0] or whole[: length - 1]).rstrip(" ,.;:–—-") + "…"
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._inline: list[str] = []
+        self._apart = False
+        self._pre = 0
+        self._indents: list[str] = []
+        self._bullet = ""
+        self._lists: list[int | None] = []
+        self._links: list[tuple[int, str]] = []
+
+    def text(self) -> str:
+        self._flush()
+        return "\n".join(self._lines).strip("\n")
+
+    def say(self, data: str) -> None:
+        self._inline.append(data if self._pre else SPACE.sub(" ", data))
+
+    def open(self, name: str, attributes: dict[str, str]) -> None:
+        if name in BLOCKS:
+            self._break(name)
+        if name == "br":
+            self._inline.append("\n")
+        elif name == "img" and (alt := attributes.get("alt", "").strip()):
+            self._inline.append(f"[{alt}]")
+        elif name == "a":
+            self._links.append((len(self._inline), attributes.get("href", "")))
+        elif name == "pre":
+            self._pre += 1
+        elif name in ("td", "th") and "".join(self._inline).strip():
+            self._inline.append(" | ")
+        elif name == "blockquote":
+            self._indents.append("> ")
+        elif name == "dd":
+            self._indents.append("  ")
+        elif name in ("ul", "ol"):
+            start = attributes.get("start", "1")
+            self._lists.append((int(start) if start.isdecimal() and len(start) < 6 else 1) if name == "ol" else None)
+        elif name == "li":
+            self._item()
+        elif name == "hr":
+            self._inline.append("* * *")
+            self._break(name)
+
+    def close(self, name: str) -> None:
+        if name == "a":
+            self._end_link()
+        elif name in UNDERLINES:
+            self._underline(UNDERLINES[name])
+        if name in BLOCKS or name == "tr":
+            self._break(name)
+        if name == "pre":
+            self._pre -= 1
+        elif name in ("blockquote", "dd", "li") and self._indents:
+            self._indents.pop()
+            self._bullet = "" if name == "li" else self._bullet
+        elif name in ("ul", "ol") and self._lists:
+            self._lists.pop()
+
+    def _item(self) -> None:
+        number = self._lists[-1] if self._lists else None
+        self._bullet = "- " if number is None else f"{number}. "
+        if number is not None:
+            self._lists[-1] = number + 1
+        self._indents.append(" " * len(self._bullet))
+
+    def _end_link(self) -> None:
+        start, href = self._links.pop() if self._links else (0, "")
+        said = "".join(self._inline[start:]).strip()
+        if not href or href.startswith("#") or said in (href, href.removeprefix("mailto:").removeprefix("tel:")):
+            return
+        self._inline.append(f" ({href})" if said else href)
+
+    def _underline(self, line: str) -> None:
+        said = "".join(self._inline).strip()
+        if said:
+            self._inline.append("\n" + line * min(len(said), LONGEST_UNDERLINE))
+
+    def _break(self, name: str) -> None:
+        """End the line here; what stands apart has an empty one around it, unless it is a list in a list."""
+        self._flush()
+        if name in APART and not (name in ("ul", "ol") and self._lists):
+            self._apart = True
+
+    def _flush(self) -> None:
+        said, self._inline = "".join(self._inline), []
+        self._links = [(0, href) for _, href in self._links]
+        lines = said.strip("\n").split("\n") if self._pre else [line.strip() for line in said.strip().split("\n")]
+        if not said.strip():
+            return
+        if self._apart and self._lines:
+            self._lines.append("")
+        self._apart = False
+        for line in lines:
+            self._lines.append(self._indented(line))
+
+    def _indented(self, line: str) -> str:
+        indents = self._indents[:DEEPEST]
+        if self._bullet and len(self._indents) <= DEEPEST:
+            indents = [*indents[:-1], self._bullet]
+        self._bullet = ""
+        return ("".join(indents) + line).rstrip()
