@@ -27,6 +27,7 @@ from gna.outbox import Kind
 from gna.subscribers.table import subscribers
 
 CHUNK = 5000
+ACTIVATED = sa.select(subscribers.c.id).where(subscribers.c.activated_at.is_not(None))
 # A sink is asked for less than a database is.
 LOOK_AT_SINK, LOOK_AT_SUMS = 0.02, 0.1
 # Seconds without a single mail more, and something is broken.
@@ -162,6 +163,7 @@ def made(store: Store, audience: int) -> Campaign:
         db.vacuum("subscribers")
         with db.write() as tx:
             number = timed(mailings.begin)(tx, kind=Kind.CAMPAIGN)
+            mailings.expect(tx, number, mailings.measure(tx, ACTIVATED))
         began = time.perf_counter()
         while _fill_some(db, number):
             pass
@@ -184,9 +186,8 @@ def _person(email: str, nickname: str | None) -> dict[str, object]:
 
 
 def _fill_some(db: Database, mailing: int) -> bool:
-    activated = sa.select(subscribers.c.id).where(subscribers.c.activated_at.is_not(None))
     with db.write() as tx:
-        return timed(mailings.fill)(tx, mailing, CONTENT, activated)
+        return timed(mailings.fill)(tx, mailing, CONTENT, ACTIVATED)
 
 
 def sent_undisturbed(campaign: Campaign, sink: Server, mails: int, folder: Path, **settings: str) -> Sending:

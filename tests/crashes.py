@@ -104,7 +104,9 @@ def a_campaign(db: Database, *, people: int, content: Content = NEWS) -> Campaig
         while some := list(islice(rows, TOGETHER)):
             tx.execute(sa.insert(subscribers), some)
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=now)
-        while mailings.fill(tx, mailing, content, sa.select(subscribers.c.id), now=now):
+        everybody = sa.select(subscribers.c.id)
+        mailings.expect(tx, mailing, mailings.measure(tx, everybody))
+        while mailings.fill(tx, mailing, content, everybody, now=now):
             pass
     return Campaign(db, mailing, frozenset(addresses))
 

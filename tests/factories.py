@@ -54,6 +54,7 @@ def a_mailing(db: Database, *, people: int, content: Content = NEWS) -> int:
                 a_subscriber(tx, email=f"p{number}@example.org", nickname=f"P{number}", activated=True)
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=now)
         some = sa.select(subscribers.c.id).order_by(subscribers.c.id).limit(people)
+        mailings.expect(tx, mailing, mailings.measure(tx, some))
         while mailings.fill(tx, mailing, content, some, now=now):
             pass
     return mailing

@@ -52,7 +52,7 @@ def _group(title: str) -> Callable[..., Any]:
 
 
 server, mail, providers, dkim = _group("Server"), _group("Mail"), _group("Providers"), _group("DKIM")
-jobs, admin, feeds = _group("Jobs"), _group("Admin and secrets"), _group("Feeds")
+campaigns, jobs, admin, feeds = _group("Campaigns"), _group("Jobs"), _group("Admin and secrets"), _group("Feeds")
 notifications, inbox = _group("Notifications"), _group("Inbox")
 
 
@@ -146,6 +146,13 @@ class Settings(BaseModel):
     dkim_selector: Word | None = dkim(None, "The name of the key under `_domainkey`.")
     dkim_private_key: PrivateKey | None = dkim(
         None, "The private key in PEM, RSA or Ed25519, if Gna signs and not the mail server."
+    )
+
+    campaign_template: Path | None = campaigns(
+        None, "The MJML file that every campaign is put into; Gna's own if not set."
+    )
+    campaign_stale_after: Period = campaigns(
+        "6h", "A scheduled campaign whose time was missed by more than this is not sent, and waits for a person."
     )
 
     process_role: Annotated[Literal["api", "worker", "both"], BeforeValidator(lower)] = jobs(

@@ -44,12 +44,13 @@ class Kind(StrEnum):
     MAGIC_LINK = "magic_link"
     EMAIL_CHANGE = "email_change"
     CAMPAIGN = "campaign"
+    TRIAL = "trial"
 
 
 # Mails with a token in their link: one replaces the other, and nothing of it is kept once it has left.
 LINKS = (Kind.CONFIRMATION, Kind.MAGIC_LINK, Kind.EMAIL_CHANGE)
 # Mails whose rows go as soon as they have left: nothing shall tie a person to a campaign.
-FLEETING = (Kind.CAMPAIGN,)
+FLEETING = (Kind.CAMPAIGN, Kind.TRIAL)
 
 
 contents = sa.Table(
@@ -84,6 +85,10 @@ messages = sa.Table(
     sa.Column("sent_at", Instant),
     # One of many that are sent together; a message of its own has none, and overtakes them.
     sa.Column("mailing_id", sa.Integer),
+    # Said to those on a list: who leaves it does not want it any more.
+    sa.Column("list_key", sa.Text),
+    # Given up after too many tries, and not because somebody refused it.
+    sa.Column("exhausted", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 
@@ -196,6 +201,14 @@ def withdraw(tx: Connection, *, kind: Kind, subscriber_id: str) -> None:
     """
     for drop in _drop_kind:
         tx.execute(drop, {"person": subscriber_id, "a_kind": kind})
+
+
+def leave_list(tx: Connection, *, subscriber_id: str, list_key: str) -> None:
+    """Take back what this person was to be told because they were on a list."""
+    m = messages.c
+    tx.execute(
+        sa.delete(messages).where(m.subscriber_id == subscriber_id, m.list_key == list_key, m.kind.in_(FLEETING))
+    )
 
 
 def forget(tx: Connection, kind: Kind, *, before: datetime) -> None:

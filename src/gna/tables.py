@@ -1,9 +1,10 @@
 """Every table, in one place for those who need them all: migrations and tests."""
 
 from gna import outbox
+from gna.campaigns import table as campaigns
 from gna.db import metadata
 from gna.delivery import mailings, pace
 from gna.jobs import timetable, workers
 from gna.subscribers import imports, needles, table
 
-__all__ = ["imports", "mailings", "metadata", "needles", "outbox", "pace", "table", "timetable", "workers"]
+__all__ = ["campaigns", "imports", "mailings", "metadata", "needles", "outbox", "pace", "table", "timetable", "workers"]

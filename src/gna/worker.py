@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from gna import log
+from gna.campaigns.frame import frame_of
+from gna.campaigns.publisher import Publisher
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.delivery.pace import Pace
@@ -64,9 +66,12 @@ def _signer(settings: Settings) -> Signer | None:
 def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str], Sequence[Step]]:
     """The timetable, for the worker with the given id."""
 
+    frame = frame_of(settings)
+
     def of(worker: str) -> Sequence[Step]:
         pace = Pace(settings.email_provider, settings.send_rate)
         sender = Sender(db, provider, worker=worker, sender=sender_of(settings), pace=pace)
+        publisher = Publisher(db, frame=frame, stale_after=settings.campaign_stale_after)
         importer = Importer(db, worker=worker, publication=Publication.of(settings))
 
         async def sweep() -> bool:
@@ -76,16 +81,21 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         async def clean() -> bool:
             await db.run(timed(clean_up))
             await db.run(timed(imports.forget))
+            await sender.forget()
             await asyncio.to_thread(db.empty_log)
             return False
 
         async def import_some() -> bool:
             return await asyncio.to_thread(importer.work)
 
+        async def publish() -> bool:
+            return await asyncio.to_thread(publisher.work)
+
         return (
+            Step("publish", publish, every=timedelta(seconds=1)),
             Step("send", sender.send_due, every=timedelta(seconds=1), stop=sender.stop, end=provider.close),
             Step("sweep", sweep, every=timedelta(seconds=5)),
-            Step("finish", sender.finish, every=timedelta(seconds=5)),
+            Step("finish", sender.finish, every=timedelta(seconds=1)),
             Step("import", import_some, every=timedelta(seconds=3)),
             Step("clean-up", clean, every=timedelta(hours=1), once=True, at_start=True),
         )

@@ -28,6 +28,7 @@ def test_everybody_gets_one_message_however_often_it_is_filled(db: Database, mon
         for number in range(8):
             a_subscriber(tx, email=f"p{number}@example.org", activated=number != 5)
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=NOW)
+        mailings.expect(tx, mailing, mailings.measure(tx, EVERYBODY))
     rounds = 0
     while True:
         with db.write() as tx:
@@ -47,6 +48,7 @@ def test_a_mark_that_did_not_move_makes_nothing_twice(db: Database) -> None:
     with db.write() as tx:
         a_subscriber(tx, activated=True)
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=NOW)
+        mailings.expect(tx, mailing, mailings.measure(tx, EVERYBODY))
         mailings.fill(tx, mailing, NEWS, EVERYBODY, now=NOW)
         tx.execute(sa.update(mailings.mailings).values(filled_to=""))
         assert mailings.fill(tx, mailing, NEWS, EVERYBODY, now=NOW)
@@ -146,4 +148,5 @@ def test_a_mailing_of_which_nothing_is_left_keeps_its_sums(db: Database) -> None
 def test_a_field_that_nobody_has_is_refused_by_name(db: Database) -> None:
     with db.write() as tx, pytest.raises(Refused, match="Unknown field: typo"):
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=NOW)
+        mailings.expect(tx, mailing, mailings.measure(tx, EVERYBODY))
         mailings.fill(tx, mailing, Content("x", "<p>{{ typo }}</p>", "x"), EVERYBODY, now=NOW)

@@ -20,7 +20,7 @@ def test_a_provider_may_be_away_for_a_day() -> None:
 
 def test_it_gives_up_in_the_end() -> None:
     decision = after_failure(Unknown("lost"), kind=Kind.CAMPAIGN, attempt=len(WAITS) + 1, now=NOW)
-    assert decision == GiveUp(f"Given up after {len(WAITS) + 1} attempts: lost")
+    assert decision == GiveUp(f"Given up after {len(WAITS) + 1} attempts: lost", exhausted=True)
 
 
 def test_a_refusal_for_good_is_not_tried_again() -> None:

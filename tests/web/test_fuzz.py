@@ -41,6 +41,14 @@ ROUTES = (
     "PATCH /admin/api/subscribers/{subscriber_id}",
     "DELETE /admin/api/subscribers/{subscriber_id}",
     "GET /admin/api/imports/{import_id}",
+    "GET /admin/api/campaigns",
+    "POST /admin/api/campaigns",
+    "POST /admin/api/campaigns/preview",
+    "PATCH /admin/api/campaigns/{campaign_id}",
+    "POST /admin/api/campaigns/{campaign_id}/schedule",
+    "POST /admin/api/campaigns/{campaign_id}/test",
+    "GET /admin/api/campaigns/{campaign_id}/preview",
+    "POST /admin/api/deliveries/{delivery_id}/retry",
 )
 
 

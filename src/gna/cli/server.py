@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import socket
+import threading
 from types import FrameType
 
 import uvicorn
@@ -53,11 +54,13 @@ class Server(uvicorn.Server):
     """Says where to look once it listens."""
 
     welcome = ""
+    leaving = threading.Event()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Stop, and return to `run`: uvicorn would raise the signal again, and nobody would close the database."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+        self.leaving.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then greet."""
@@ -74,7 +77,8 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
     runs_steps = settings.process_role == "both" and settings.jobs_enabled
     engine = Engine(db, worker.steps(db, provider, settings)) if runs_steps else None
     ground = Ground(settings, db, engine.ring) if engine else Ground(settings, db)
-    _ = ground.limits  # a Redis client that is missing shall be told now, not to the first visitor
+    # A Redis client that is missing, or a template that cannot be used, shall be told now, not to the first visitor.
+    _ = ground.limits, ground.frame
     config = uvicorn.Config(
         create_app(ground, engine),
         http=Protocol,
@@ -86,6 +90,7 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE,
     )
     server = Server(config)
+    server.leaving = ground.leaving
     start.settle_down()
     server.welcome = welcome(settings, sends=runs_steps)
     try:

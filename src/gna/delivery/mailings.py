@@ -4,10 +4,11 @@ A campaign's delivery is one, and so is a run of articles or notifications. The 
 so that a dashboard reads one row however many there are.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -15,6 +16,7 @@ from sqlalchemy.engine import Connection
 from gna import db, outbox
 from gna.db import Instant, metadata
 from gna.errors import NotAllowedNow, Refused
+from gna.mail.address import without_addresses
 from gna.mail.content import Content, names_in
 from gna.outbox import FLEETING, Kind, Status, is_given_up, is_sending, is_waiting, messages
 
@@ -49,16 +51,29 @@ mailings = sa.Table(
     sa.Column("failed_count", sa.Integer, nullable=False, server_default="0"),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("finished_at", Instant),
+    # Who leaves this list meanwhile gets nothing.
+    sa.Column("list_key", sa.Text),
+    # How far in the order of ids the people go.
+    sa.Column("fill_until", sa.Text),
+    # Why messages failed, the most frequent first, without the addresses.
+    sa.Column("reasons", db.type_json),
 )
 
 # What a mail of many may say of each of them.
 FIELDS = {"greeting", "nickname", "email", "unsubscribe_url", "profile_url"}
-# Else SQLAlchemy does not keep the number of inserted rows.
-COUNTED = {"preserve_rowcount": True}
 # So many messages are made, or deleted, in one transaction; others who write wait that long.
 CHUNK = 5000
 # Messages that somebody may still want to try again are kept so long.
 KEEP_FAILED = timedelta(days=7)
+# So many failures are looked at for their reasons, and so many reasons are kept.
+SAMPLE, REASONS = 1000, 5
+
+
+class Reach(NamedTuple):
+    """How many people a mailing is for, and the last of them in the order of ids."""
+
+    audience: int
+    last: str
 
 
 @dataclass(frozen=True)
@@ -76,10 +91,22 @@ class Totals:
         return self.audience - self.sent - self.failed
 
 
-def begin(tx: Connection, *, kind: Kind, language: str = "en", now: datetime) -> int:
+def begin(tx: Connection, *, kind: Kind, language: str = "en", list_key: str | None = None, now: datetime) -> int:
     """A new mailing, to be filled; what is in it already is sent meanwhile."""
-    new = sa.insert(mailings).values(kind=kind, language=language, created_at=now).returning(mailings.c.id)
-    return int(tx.execute(new).scalar_one())
+    new = sa.insert(mailings).values(kind=kind, language=language, list_key=list_key, created_at=now)
+    return int(tx.execute(new.returning(mailings.c.id)).scalar_one())
+
+
+def measure(tx: Connection, people: sa.Select[tuple[str]]) -> Reach:
+    """Count the people, given as a query for ids; with a million of them that takes a while, so only reading."""
+    someone = people.subquery()
+    return Reach._make(tx.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(someone.c[0]), ""))).one())
+
+
+def expect(tx: Connection, mailing: int, reach: Reach) -> None:
+    """Say whom a mailing is for, once: who comes later is not among them, who leaves meanwhile is missed."""
+    unknown = mailings.c.fill_until.is_(None)
+    tx.execute(_change(mailing).where(unknown).values(audience=reach.audience, fill_until=reach.last))
 
 
 def fill(tx: Connection, mailing: int, content: Content, people: sa.Select[tuple[str]], *, now: datetime) -> bool:
@@ -93,26 +120,26 @@ def fill(tx: Connection, mailing: int, content: Content, people: sa.Select[tuple
     if unknown := set(names_in(content.subject + content.html + content.text)) - FIELDS:
         raise Refused(f"Unknown field: {', '.join(sorted(unknown))}")
     outbox.keep(tx, content, now=now)
-    someone = people.subquery()
-    ids = sa.select(someone.c[0].label("id")).where(someone.c[0] > row.filled_to).order_by("id").limit(CHUNK).subquery()
+    someone = people.subquery().c[0].label("id")
+    rest = (someone > row.filled_to, someone <= row.fill_until)
+    ids = sa.select(someone).where(*rest).order_by("id").limit(CHUNK).subquery()
     last = tx.scalar(sa.select(sa.func.max(ids.c.id)))
     if last is None:
         tx.execute(_change(mailing).values(filled_at=now))
         return False
-    made = tx.execute(_messages(tx, mailing, row.kind, content, ids, now), execution_options=COUNTED).rowcount
-    tx.execute(_change(mailing).values(filled_to=last, audience=mailings.c.audience + made))
+    tx.execute(_messages(tx, row, content, ids, now))
+    tx.execute(_change(mailing).values(filled_to=last))
     return True
 
 
-def _messages(
-    tx: Connection, mailing: int, kind: str, content: Content, ids: sa.Subquery, now: datetime
-) -> sa.Executable:
+def _messages(tx: Connection, mailing: Any, content: Content, ids: sa.Subquery, now: datetime) -> sa.Executable:
     """One message for each of the ids. The address is not copied: whoever has left, or moved, is known when we send."""
     values: dict[str, Any] = {
         "id": db.new_id(tx),
-        "delivery_key": sa.literal(f"{mailing}:") + ids.c.id,
-        "kind": sa.literal(kind),
-        "mailing_id": sa.literal(mailing),
+        "delivery_key": sa.literal(f"{mailing.id}:") + ids.c.id,
+        "kind": sa.literal(mailing.kind),
+        "mailing_id": sa.literal(mailing.id),
+        "list_key": sa.literal(mailing.list_key, sa.Text),
         "subscriber_id": ids.c.id,
         "content_hash": sa.literal(content.hash),
         "status": sa.literal(Status.PENDING.value),
@@ -140,7 +167,7 @@ def retry(tx: Connection, mailing: int, *, now: datetime) -> int:
     given_up = tx.execute(
         sa.update(messages)
         .where(messages.c.mailing_id == mailing, is_given_up)
-        .values(status=Status.PENDING, attempt_count=0, due_at=db.row_time(tx, now))
+        .values(status=Status.PENDING, attempt_count=0, exhausted=False, due_at=db.row_time(tx, now))
     ).rowcount
     if not given_up:
         raise NotAllowedNow("Nothing is left to be tried again")
@@ -174,23 +201,51 @@ def going(tx: Connection) -> dict[int, str]:
 
 def finish(tx: Connection, *, now: datetime) -> list[tuple[int, Totals]]:
     """End the mailings of which nothing is left to send; says which, with their sums."""
-    mailing = mailings.c
+    mailing, known = mailings.c, mailings.c.sent_count + mailings.c.failed_count
     waits, leaves = (sa.exists().where(messages.c.mailing_id == mailing.id, it) for it in (is_waiting, is_sending))
     over = sa.and_(mailing.state == State.GOING, mailing.filled_at.is_not(None), ~waits, ~leaves)
-    ended = sa.update(mailings).where(over).values(state=State.DONE, finished_at=now).returning(mailing.id)
-    return [(row.id, totals(tx, row.id)) for row in tx.execute(ended).all()]
+    # Somebody may have been put among the people by hand after they were counted.
+    audience = sa.case((mailing.audience < known, known), else_=mailing.audience)
+    ended = sa.update(mailings).where(over).values(state=State.DONE, finished_at=now, audience=audience)
+    done = tx.scalars(ended.returning(mailing.id)).all()
+    for one in done:
+        tx.execute(_change(one).values(reasons=_reasons(tx, one)))
+    return [(one, totals(tx, one)) for one in done]
+
+
+def ending(tx: Connection) -> bool:
+    """Whether a mailing may soon be done; only a look, for those who ask every second."""
+    mailing = mailings.c
+    filled = sa.select(mailing.id).where(mailing.state == State.GOING, mailing.filled_at.is_not(None))
+    return tx.execute(filled.limit(1)).first() is not None
+
+
+def left_over(tx: Connection, mailing: int) -> bool:
+    """Whether messages were given up that nobody had refused for good."""
+    m = messages.c
+    given_up = sa.select(m.id).where(m.mailing_id == mailing, is_given_up, m.exhausted)
+    return tx.execute(given_up.limit(1)).first() is not None
+
+
+def _reasons(tx: Connection, mailing: int) -> list[dict[str, Any]]:
+    """Why messages were given up, while they are still there to be asked."""
+    m = messages.c
+    said = tx.scalars(sa.select(m.last_error).where(m.mailing_id == mailing, is_given_up).limit(SAMPLE))
+    counted = Counter(without_addresses(error or "No reason was given") for error in said)
+    return [{"reason": reason, "count": number} for reason, number in counted.most_common(REASONS)]
 
 
 def forget_some(tx: Connection, *, now: datetime) -> bool:
     """Delete messages that no campaign needs any more; True if there may be others.
 
-    When something was sent, what was refused for good stays refused. When nothing was, somebody may want to try
-    again, and has a week for it.
+    When something was sent, what was refused for good stays refused. When nothing was, or nobody refused it, somebody
+    may want to try again, and has a week for it.
     """
     m, mailing = messages.c, mailings.c
-    not_needed = sa.or_(mailing.sent_count > 0, mailing.finished_at < now - KEEP_FAILED)
-    done = sa.select(mailing.id).where(mailing.state == State.DONE, mailing.kind.in_(FLEETING), not_needed)
-    some = sa.select(m.id).where(is_given_up, m.mailing_id.in_(done)).limit(CHUNK)
+    done = sa.select(mailing.id).where(mailing.state == State.DONE, mailing.kind.in_(FLEETING))
+    refused = sa.and_(m.mailing_id.in_(done.where(mailing.sent_count > 0)), ~m.exhausted)
+    too_late = m.mailing_id.in_(done.where(mailing.finished_at < now - KEEP_FAILED))
+    some = sa.select(m.id).where(is_given_up, sa.or_(refused, too_late)).limit(CHUNK)
     return tx.execute(sa.delete(messages).where(m.id.in_(some))).rowcount > 0
 
 

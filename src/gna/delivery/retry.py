@@ -32,9 +32,10 @@ class Retry:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """No more tries."""
+    """No more tries; `exhausted` if nobody refused it for good, so that a person may try again."""
 
     reason: str
+    exhausted: bool = False
 
 
 def after_failure(failure: Failure | NotBegun, *, kind: str, attempt: int, now: datetime) -> Retry | GiveUp:
@@ -49,5 +50,5 @@ def after_failure(failure: Failure | NotBegun, *, kind: str, attempt: int, now: 
     if kind in LINKS:
         return Retry(at=now + min(LINK_WAIT, WAITS[min(attempt, len(WAITS)) - 1]), reason=failure.reason)
     if attempt > len(WAITS):
-        return GiveUp(f"Given up after {attempt} attempts: {failure.reason}")
+        return GiveUp(f"Given up after {attempt} attempts: {failure.reason}", exhausted=True)
     return Retry(at=now + WAITS[attempt - 1], reason=failure.reason)

@@ -210,8 +210,14 @@ class Sender:
 
     async def finish(self) -> bool:
         """End the mailings that are through, and forget whom they went to."""
+        if not await self._db.look(mailings.ending):
+            return False
         for mailing, sums in await self._db.run(timed(mailings.finish)):
             logger.info("mailing done", mailing=mailing, sent=sums.sent, failed=sums.failed, left=sums.left)
+        return await self.forget()
+
+    async def forget(self) -> bool:
+        """Delete messages that no campaign needs any more."""
         while await self._db.run(timed(mailings.forget_some)):
             pass
         return False

@@ -79,7 +79,11 @@ def _failed(tx: Connection, claimed: Claimed, failure: Failure | NotBegun, worke
 
 
 def _given_up(decision: GiveUp) -> dict[str, Any]:
-    return {"status": Status.FAILED_PERMANENT, "last_error": _storable(decision.reason)}
+    return {
+        "status": Status.FAILED_PERMANENT,
+        "exhausted": decision.exhausted,
+        "last_error": _storable(decision.reason),
+    }
 
 
 def _storable(text: str | None) -> str | None:

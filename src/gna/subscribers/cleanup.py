@@ -1,6 +1,6 @@
 """Forgetting in time: what nobody confirmed and what has expired."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -10,6 +10,9 @@ from gna.outbox import Kind
 from gna.subscribers.profile import ENTER_WITHIN
 from gna.subscribers.signup import CONFIRM_WITHIN
 from gna.subscribers.table import subscribers, used_tokens
+
+# A test mail that could not be sent by then is not waited for any more.
+TRIALS_KEPT = timedelta(days=1)
 
 
 def clean_up(tx: Connection, *, now: datetime) -> int:
@@ -23,6 +26,7 @@ def clean_up(tx: Connection, *, now: datetime) -> int:
     outbox.forget(tx, Kind.MAGIC_LINK, before=now - ENTER_WITHIN)
     outbox.forget(tx, Kind.EMAIL_CHANGE, before=now - CONFIRM_WITHIN)
     outbox.forget(tx, Kind.CONFIRMATION, before=now - CONFIRM_WITHIN)
+    outbox.forget(tx, Kind.TRIAL, before=now - TRIALS_KEPT)
     return gone
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import db, tokens
+from gna import db, outbox, tokens
 from gna.errors import Refused
 from gna.mail import address
 from gna.subscribers.table import GENERAL, STORABLE, memberships, subscribers
@@ -146,6 +146,7 @@ def replace(tx: Connection, person: str, lists: Collection[str], *, now: datetim
 def _end(tx: Connection, person: str, lists: Iterable[str], *, now: datetime) -> None:
     m = memberships.c
     for key in lists:
+        outbox.leave_list(tx, subscriber_id=person, list_key=key)
         ended = _row(tx, person, key, now, unsubscribed_at=now)
         tx.execute(
             ended.on_conflict_do_update(

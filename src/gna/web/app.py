@@ -9,7 +9,7 @@ from starlette.staticfiles import StaticFiles
 from gna import __version__
 from gna.jobs.engine import Engine
 from gna.web import errors, health, openapi
-from gna.web.api import profile, subscribe, subscribers, unsubscribe
+from gna.web.api import campaign_views, campaigns, profile, subscribe, subscribers, unsubscribe
 from gna.web.auth import AdminGate
 from gna.web.cors import Cors
 from gna.web.edge import Edge
@@ -24,6 +24,8 @@ ROUTERS = (
     profile.router,
     public.router,
     subscribers.router,
+    campaign_views.router,
+    campaigns.router,
     health.router,
     mailbox.router,
     docs.router,

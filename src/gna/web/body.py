@@ -6,9 +6,16 @@ from typing import Any
 
 from fastapi import Request
 
-from gna.errors import Refused, UnsupportedType
+from gna.errors import NotFound, Refused, UnsupportedType
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+def parse_id(text: str) -> str:
+    """An id in an address; one that no database can look for is nobody's."""
+    if "\0" in text:
+        raise NotFound("There is no such thing")
+    return text
 
 
 def content_type(request: Request) -> str:

@@ -1,18 +1,21 @@
 """What every route stands on."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Concatenate, ParamSpec, TypeVar
 
 from fastapi import Request
 from sqlalchemy.engine import Connection
 
+from gna.campaigns.frame import frame_of
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import DatabaseAway
 from gna.limits import Limits
+from gna.mail.render import Frame
 from gna.subscribers.signup import Site
 
 P = ParamSpec("P")
@@ -33,11 +36,18 @@ class Ground:
     settings: Settings
     db: Database
     ring: Callable[[str], None] = _nobody
+    # The server was told to stop: answers that would go on for long end now.
+    leaving: threading.Event = field(default_factory=threading.Event)
 
     @cached_property
     def site(self) -> Site:
         """The publication that this server speaks for."""
         return Site.of(self.settings)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """What is around every campaign."""
+        return frame_of(self.settings)
 
     @cached_property
     def limits(self) -> Limits:

@@ -21,7 +21,7 @@ from gna.subscribers.export import export, problem_file
 from gna.subscribers.imports import Importer
 from gna.subscribers.search import parse_query
 from gna.web.api.shapes import body, errors
-from gna.web.body import content_type, parse_object
+from gna.web.body import content_type, parse_id, parse_object
 from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
 
@@ -112,20 +112,20 @@ async def list_imports(request: Request, page: str = "1", per_page: str = "20") 
 @router.get("/imports/{import_id}", summary="Watch an import", responses=errors(404, 503))
 async def get_import(request: Request, import_id: str) -> JSONResponse:
     """How far it is, and what became of the rows so far."""
-    return JSONResponse(_import(await ground(request).look(imports.the_import, _id(import_id))))
+    return JSONResponse(_import(await ground(request).look(imports.the_import, parse_id(import_id))))
 
 
 @router.get("/imports/{import_id}/errors.csv", summary="Download what was not imported", responses=errors(404))
 async def get_import_errors(request: Request, import_id: str) -> StreamingResponse:
     """The row numbers with their reasons; no address is among it, since some of these people have left."""
-    found = await ground(request).look(imports.problems_of, _id(import_id))
+    found = await ground(request).look(imports.problems_of, parse_id(import_id))
     return _csv(problem_file(found), "import-errors.csv")
 
 
 @router.get("/subscribers/{subscriber_id}", summary="One subscriber", responses=errors(404, 503))
 async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     """One person with places, attributes and lists."""
-    return JSONResponse((await ground(request).look(directory.get, _id(subscriber_id))).shown())
+    return JSONResponse((await ground(request).look(directory.get, parse_id(subscriber_id))).shown())
 
 
 @router.patch(
@@ -137,14 +137,14 @@ async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
 async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     """`nickname`, `ocd_ids`, `attributes`, `lists`; what is left out stays."""
     wish = Change.parse(parse_object(await request.body()))
-    changed = await ground(request).run(timed(directory.change), _id(subscriber_id), wish)
+    changed = await ground(request).run(timed(directory.change), parse_id(subscriber_id), wish)
     return JSONResponse(changed.shown())
 
 
 @router.delete("/subscribers/{subscriber_id}", summary="Remove a subscriber", status_code=204, responses=errors(404))
 async def delete_subscriber(request: Request, subscriber_id: str) -> Response:
     """Everything about the person is deleted at once."""
-    if not await ground(request).run(leave.remove, _id(subscriber_id)):
+    if not await ground(request).run(leave.remove, parse_id(subscriber_id)):
         raise NotFound("There is no such subscriber")
     return Response(status_code=204)
 
@@ -154,12 +154,6 @@ def _flag(text: str) -> bool:
     if text.lower() not in (*ON, *OFF):
         raise Refused("dry_run must be true or false")
     return text.lower() in ON
-
-
-def _id(text: str) -> str:
-    if "\0" in text:
-        raise NotFound("There is no such thing")
-    return text
 
 
 def _csv(pieces: Iterable[str], name: str) -> StreamingResponse:

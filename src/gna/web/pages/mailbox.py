@@ -15,18 +15,13 @@ from markupsafe import Markup, escape
 from gna.errors import NotFound
 from gna.web.auth import is_local
 from gna.web.ground import Ground, ground
-from gna.web.pages.render import page
+from gna.web.pages.render import page, sandboxed
 
 router = APIRouter(prefix="/admin/mailbox", include_in_schema=False)
 
 SHOWN = 50
 NAME = re.compile(r"[0-9a-f-]{36}")
 URL = re.compile(r"https?://[^\s<>\"]+")
-# The mail's inline styles count and its links open a new tab; nothing else of it can act or load.
-SANDBOX = (
-    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; "
-    "img-src data:; frame-ancestors 'self'"
-)
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ def mail_html(request: Request, mail_id: str) -> Response:
     mail = _read(_file(_folder(request), mail_id))
     return HTMLResponse(
         mail.html.replace("<head>", '<head><base target="_blank">', 1),
-        headers={"Content-Security-Policy": SANDBOX, "X-Frame-Options": "SAMEORIGIN"},
+        headers=sandboxed("data:"),
     )
 
 

@@ -70,6 +70,15 @@ def page(
     return HTMLResponse(html, status, {**ours, **(headers or {})})
 
 
+def sandboxed(pictures: str) -> dict[str, str]:
+    """The headers for a mail in a frame: its inline styles count, its links open a new tab, nothing else can act."""
+    policy = (
+        "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+        f"img-src {pictures}; frame-ancestors 'self'"
+    )
+    return {"Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN"}
+
+
 def is_page(request: Request) -> bool:
     """Whether a person sees the answer: a browser on one of our pages, or sending a form."""
     tags = getattr(request.scope.get("route"), "tags", ())

@@ -1,0 +1,1 @@
+"""Campaigns: written, scheduled, published, looked after, and read again in the archive."""

@@ -1,0 +1,78 @@
+"""Who gets a campaign: everybody who confirmed, or those of them on a list or with certain attributes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna.errors import Refused
+from gna.subscribers.lists import on_list, parse_list_key
+from gna.subscribers.table import STORABLE, subscribers
+
+s = subscribers.c
+CONDITIONS_MAX = 20
+TEXT_MAX = 200
+# SQLite writes true as 1, and a number as it likes; as text both databases say the same.
+SQLITE_HAS = """EXISTS (SELECT 1 FROM json_each(subscribers.attributes) WHERE key = :{key} AND
+CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END = :{value})"""
+POSTGRESQL_HAS = "subscribers.attributes ->> CAST(:{key} AS text) = :{value}"
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Whom a campaign is for; all conditions must hold."""
+
+    list_key: str | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, sent: object) -> "Audience":
+        """Check what an admin sent: `{"list": "weekly", "attributes": {"city": "Cluj"}}`; nothing means everybody."""
+        if sent is None or sent == "all":
+            return cls()
+        if not isinstance(sent, dict):
+            raise Refused('audience must be an object: {"list": "general", "attributes": {"city": "Cluj"}}')
+        rest = {name: value for name, value in sent.items() if name not in ("list", "attributes")}
+        attributes = sent.get("attributes") or {}
+        if not isinstance(attributes, dict) or len(attributes) + len(rest) > CONDITIONS_MAX:
+            raise Refused(f"audience.attributes must be an object of at most {CONDITIONS_MAX} fields")
+        list_key = sent.get("list")
+        return cls(
+            list_key=None if list_key is None else parse_list_key(list_key),
+            attributes={_text(name): _text(value) for name, value in (attributes | rest).items()},
+        )
+
+    def shown(self) -> dict[str, Any]:
+        """As it is stored and shown; `parse` reads it."""
+        chosen = {"list": self.list_key, "attributes": dict(self.attributes)}
+        return {name: value for name, value in chosen.items() if value}
+
+    def people(self, tx: Connection) -> sa.Select[tuple[str]]:
+        """The query for the ids of these people, as they are now."""
+        people = sa.select(s.id).where(s.activated_at.is_not(None))
+        if self.list_key:
+            people = people.where(on_list(self.list_key))
+        written = SQLITE_HAS if tx.dialect.name == "sqlite" else POSTGRESQL_HAS
+        for number, (name, value) in enumerate(self.attributes.items()):
+            names = {"key": f"attribute_{number}", "value": f"value_{number}"}
+            has = sa.text(written.format(**names)).bindparams(**{names["key"]: name, names["value"]: value})
+            people = people.where(has)
+        return people
+
+
+def count(tx: Connection, audience: Audience) -> int:
+    """How many people that is now."""
+    return tx.scalar(sa.select(sa.func.count()).select_from(audience.people(tx).subquery())) or 0
+
+
+def _text(value: object) -> str:
+    """A condition's name or value as both databases write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if not isinstance(value, str) or not 1 <= len(value) <= TEXT_MAX or not STORABLE.fullmatch(value):
+        raise Refused(f"An attribute of the audience is a text of 1–{TEXT_MAX} characters, a number or true or false")
+    return value

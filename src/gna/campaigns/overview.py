@@ -1,0 +1,106 @@
+"""Campaigns as an admin sees them, with the sums of their deliveries."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import clock
+from gna.campaigns.states import Sending, State
+from gna.campaigns.table import c, campaigns, d, deliveries
+from gna.delivery import mailings
+from gna.delivery.mailings import mailings as mailing_rows
+from gna.errors import NotFound, Refused
+
+m = mailing_rows.c
+# The body is for whoever opens one campaign; a page of them would be megabytes.
+LONG = ("body", "body_text")
+LISTED = [column for column in c if column.name not in LONG]
+SUMS = ("audience_count", "sent_count", "failure_count", "skipped_count", "remaining_count")
+
+
+def parse_state(text: str) -> State | None:
+    """The state to filter by; nothing means all."""
+    if text and text not in [*State]:
+        raise Refused(f"state must be one of {', '.join(State)}")
+    return State(text) if text else None
+
+
+def newest(tx: Connection, *, state: State | None, page: int, per_page: int) -> tuple[list[dict[str, Any]], int]:
+    """One page of campaigns, newest first, and how many there are."""
+    wanted = c.state == state if state else sa.true()
+    total = tx.scalar(sa.select(sa.func.count()).select_from(campaigns).where(wanted)) or 0
+    some = sa.select(*LISTED).where(wanted).order_by(c.created_at.desc(), c.id.desc())
+    rows = tx.execute(some.limit(per_page).offset((page - 1) * per_page)).all()
+    return _shown(tx, rows), total
+
+
+def get(tx: Connection, campaign_id: str) -> dict[str, Any]:
+    """One campaign with everything."""
+    return _shown(tx, [row(tx, campaign_id)])[0]
+
+
+def row(tx: Connection, campaign_id: str) -> Any:
+    """One campaign as it is stored."""
+    found = tx.execute(sa.select(campaigns).where(c.id == campaign_id)).one_or_none()
+    if found is None:
+        raise NotFound("There is no such campaign")
+    return found
+
+
+def delivery(tx: Connection, delivery_id: str) -> dict[str, Any]:
+    """One delivery."""
+    found = tx.execute(_deliveries().where(d.id == delivery_id)).one_or_none()
+    if found is None:
+        raise NotFound("There is no such delivery")
+    return _delivery(found)
+
+
+def progress(tx: Connection, campaign_id: str) -> dict[str, Any]:
+    """What changes while a campaign is being published."""
+    shown = get(tx, campaign_id)
+    return {name: shown[name] for name in ("id", "state", *SUMS, "deliveries")}
+
+
+def _shown(tx: Connection, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    of: dict[str, list[dict[str, Any]]] = {row.id: [] for row in rows}
+    for found in tx.execute(_deliveries().where(d.campaign_id.in_([*of]))):
+        of[found.campaign_id].append(_delivery(found))
+    return [_campaign(row, of[row.id]) for row in rows]
+
+
+def _campaign(row: Any, its: list[dict[str, Any]]) -> dict[str, Any]:
+    shown = {
+        name: clock.iso(value) if value is not None and name.endswith("_at") else value
+        for name, value in row._mapping.items()
+    }
+    return shown | {name: sum(delivery[name] for delivery in its) for name in SUMS} | {"deliveries": its}
+
+
+def _deliveries() -> sa.Select[Any]:
+    sums = (m.state.label("mailing"), m.audience, m.sent_count, m.failed_count, m.reasons)
+    return sa.select(deliveries, *sums).join(mailing_rows, m.id == d.mailing_id, isouter=True).order_by(d.id)
+
+
+def _delivery(row: Any) -> dict[str, Any]:
+    sent, failed = row.sent_count or 0, row.failed_count or 0
+    left = (row.audience or 0) - sent - failed
+    ended = row.state in (Sending.SENT, Sending.FAILED)
+    return {
+        "id": row.id,
+        "campaign_id": row.campaign_id,
+        "channel_type": row.channel_type,
+        "state": row.state,
+        "paused": row.mailing == mailings.State.PAUSED,
+        "audience_count": row.audience or 0,
+        "sent_count": sent,
+        "failure_count": failed,
+        # People who left after they were counted.
+        "skipped_count": left if ended else 0,
+        "remaining_count": 0 if ended else left,
+        "error_detail": row.error_detail,
+        "reasons": row.reasons or [],
+        "started_at": row.started_at and clock.iso(row.started_at),
+        "finished_at": row.finished_at and clock.iso(row.finished_at),
+    }

@@ -1,0 +1,171 @@
+"""Writing campaigns: create, change, copy, throw away."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import ids
+from gna.campaigns.audience import Audience
+from gna.campaigns.states import EDITABLE, State
+from gna.campaigns.table import NOT_NOW, c, campaigns, deliveries, locked, touch
+from gna.errors import NotAllowedNow, Refused
+from gna.mail.render import Draft, Format, Frame, check_fields
+from gna.subscribers.table import STORABLE
+
+SUBJECT_MAX = 250
+PREHEADER_MAX = 500
+BODY_MAX = 1_000_000
+FIELDS = ("subject", "body", "body_format", "body_text", "preheader", "audience", "scheduled_at", "archived")
+# What is written, and can be copied.
+WRITTEN = ("subject", "body", "body_format", "body_text", "preheader", "audience", "archived")
+LINE_ENDS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What an admin wrote, already checked; what is not in `columns` stays."""
+
+    columns: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, sent: Mapping[str, Any], *, now: datetime) -> "Wish":
+        """Check what an admin sent."""
+        if unknown := sorted(set(sent) - set(FIELDS)):
+            raise Refused(f"Unknown field: {unknown[0][:40]!a}; known are {', '.join(FIELDS)}")
+        return cls({name: READ[name](sent[name], now) for name in FIELDS if name in sent})
+
+    @classmethod
+    def parse_new(cls, sent: Mapping[str, Any], *, now: datetime) -> "Wish":
+        """Check what an admin sent for a new campaign."""
+        for name in ("subject", "body"):
+            if sent.get(name) is None:
+                raise Refused(f"{name.capitalize()} is required")
+        return cls.parse(sent, now=now)
+
+
+def create(tx: Connection, wish: Wish, *, now: datetime) -> str:
+    """A new draft with its delivery by email; says its id."""
+    campaign_id = ids.new()
+    tx.execute(sa.insert(campaigns).values(id=campaign_id, created_at=now, updated_at=now, **wish.columns))
+    tx.execute(sa.insert(deliveries).values(id=ids.new(), campaign_id=campaign_id))
+    return campaign_id
+
+
+def change(tx: Connection, campaign_id: str, wish: Wish, *, now: datetime) -> None:
+    """Change a campaign that was not sent yet; whether it is in the archive may change at any time."""
+    row = locked(tx, campaign_id)
+    if row.state not in EDITABLE and set(wish.columns) - {"archived"}:
+        raise NotAllowedNow(NOT_NOW)
+    columns = dict(wish.columns)
+    if "scheduled_at" in columns and row.state == State.SCHEDULED:
+        if columns["scheduled_at"] is None:
+            raise Refused("scheduled_at is required while the campaign is scheduled; cancel the schedule instead")
+        columns["held"] = None
+    touch(tx, campaign_id, now=now, **columns)
+
+
+def delete(tx: Connection, campaign_id: str) -> None:
+    """Throw a draft away."""
+    if locked(tx, campaign_id).state != State.DRAFT:
+        raise NotAllowedNow(NOT_NOW)
+    tx.execute(sa.delete(campaigns).where(c.id == campaign_id))
+
+
+def duplicate(tx: Connection, campaign_id: str, *, now: datetime) -> str:
+    """A new draft that says the same; says its id."""
+    row = locked(tx, campaign_id)
+    return create(tx, Wish({name: getattr(row, name) for name in WRITTEN}), now=now)
+
+
+def draft_of(campaign: Mapping[str, Any], frame: Frame) -> Draft:
+    """What a campaign says, ready to be composed; also one that nobody has saved yet."""
+    archive_url = f"{frame.base_url}/archive/{campaign.get('id', '')}"
+    return Draft(
+        subject=campaign.get("subject", ""),
+        body=campaign.get("body", ""),
+        body_format=Format(campaign.get("body_format", Format.HTML)),
+        body_text=campaign.get("body_text"),
+        preheader=campaign.get("preheader"),
+        archive_url=archive_url if campaign.get("archived", True) else None,
+    )
+
+
+def parse_time(value: object, now: datetime) -> datetime:
+    """A future moment: ISO 8601 with its zone."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        if moment is None or moment.tzinfo is None:
+            raise ValueError
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Refused("scheduled_at must be ISO 8601 with a time zone: 2027-01-31T09:00:00+02:00") from None
+    if moment <= now:
+        raise Refused("scheduled_at must be in the future")
+    return moment
+
+
+def _text(value: object, name: str, most: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Refused(f"{name} is required")
+    if len(value) > most:
+        raise Refused(f"{name} is longer than {most:,} characters")
+    if not STORABLE.fullmatch(value):
+        raise Refused(f"{name} contains characters that cannot be stored")
+    check_fields(value)
+    return value
+
+
+def _subject(value: object, _: datetime) -> str:
+    subject = _text(value, "Subject", SUBJECT_MAX).strip()
+    if LINE_ENDS.search(subject):
+        raise Refused("Subject must be one line")
+    return subject
+
+
+def _body(value: object, _: datetime) -> str:
+    return _text(value, "Body", BODY_MAX)
+
+
+def _body_format(value: object, _: datetime) -> str:
+    if value not in [*Format]:
+        raise Refused(f"body_format must be {' or '.join(Format)}")
+    return str(value)
+
+
+def _body_text(value: object, _: datetime) -> str | None:
+    return None if value in (None, "") else _text(value, "body_text", BODY_MAX)
+
+
+def _preheader(value: object, _: datetime) -> str | None:
+    return None if value in (None, "") else " ".join(_text(value, "preheader", PREHEADER_MAX).split())
+
+
+def _audience(value: object, _: datetime) -> dict[str, Any]:
+    return Audience.parse(value).shown()
+
+
+def _scheduled_at(value: object, now: datetime) -> datetime | None:
+    return None if value is None else parse_time(value, now)
+
+
+def _archived(value: object, _: datetime) -> bool:
+    if not isinstance(value, bool):
+        raise Refused("archived must be true or false")
+    return value
+
+
+READ = {
+    "subject": _subject,
+    "body": _body,
+    "body_format": _body_format,
+    "body_text": _body_text,
+    "preheader": _preheader,
+    "audience": _audience,
+    "scheduled_at": _scheduled_at,
+    "archived": _archived,
+}

@@ -1,0 +1,182 @@
+"""The campaigns, for those who run the publication: write, look at, publish, and look after."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from gna import clock
+from gna.campaigns import overview, publish, writing
+from gna.campaigns.writing import Wish
+from gna.db import timed
+from gna.mail.render import Format, compose
+from gna.web.api.shapes import body, errors
+from gna.web.body import parse_id, parse_object
+from gna.web.ground import Ground, ground
+from gna.web.paging import Paging, listed
+
+router = APIRouter(prefix="/admin/api", tags=["admin"])
+
+NOT_THERE = errors(404, 503)
+WRONG = errors(400, 404, 409, 503)
+
+
+class CampaignBody(BaseModel):
+    """What a publisher writes."""
+
+    subject: str = Field(description="one line; may hold merge fields", examples=["News for {{ nickname | you }}"])
+    body: str = Field(description="HTML or Markdown; may hold merge fields", examples=["<p>Hello</p>"])
+    body_format: Format = Field(Format.HTML, description="how the body is written")
+    body_text: str | None = Field(None, description="the plain-text part; derived from the body if left out")
+    preheader: str | None = Field(None, description="what inboxes show beside the subject")
+    audience: dict[str, Any] | None = Field(
+        None, description="everybody if left out", examples=[{"list": "general", "attributes": {"city": "Cluj"}}]
+    )
+    scheduled_at: str | None = Field(None, description="ISO 8601 with a zone", examples=["2030-01-31T09:00:00+02:00"])
+    archived: bool = Field(True, description="whether everybody may read it at /archive")
+
+
+class ChangeBody(CampaignBody):
+    """What to change; what is left out stays."""
+
+    subject: str = ""
+    body: str = ""
+
+
+class ScheduleBody(BaseModel):
+    """When to send."""
+
+    scheduled_at: str = Field(description="ISO 8601 with a zone, in the future", examples=["2030-01-31T09:00:00Z"])
+
+
+@router.get("/campaigns", summary="List campaigns", responses=errors(400, 503))
+async def list_campaigns(request: Request, page: str = "1", per_page: str = "20", state: str = "") -> JSONResponse:
+    """Newest first, without their bodies; `state` picks those in one state."""
+    paging, wanted = Paging.parse(page, per_page), overview.parse_state(state)
+    found, total = await ground(request).look(overview.newest, state=wanted, page=paging.page, per_page=paging.per_page)
+    return listed(found, paging, total)
+
+
+@router.post(
+    "/campaigns",
+    summary="Write a campaign",
+    status_code=201,
+    responses=errors(400, 503),
+    openapi_extra=body(CampaignBody, "application/json"),
+)
+async def create_campaign(request: Request) -> JSONResponse:
+    """A draft with its delivery by email."""
+    here = ground(request)
+    wish = Wish.parse_new(parse_object(await request.body()), now=clock.now())
+    await _can_be_composed(here, wish.columns)
+    return await _shown(here, await here.run(timed(writing.create), wish), 201)
+
+
+@router.get("/campaigns/{campaign_id}", summary="One campaign", responses=NOT_THERE)
+async def get_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """One campaign with its deliveries and their sums."""
+    return await _shown(ground(request), parse_id(campaign_id))
+
+
+@router.patch(
+    "/campaigns/{campaign_id}",
+    summary="Change a campaign",
+    responses=WRONG,
+    openapi_extra=body(ChangeBody, "application/json"),
+)
+async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """While it is a draft or scheduled; `archived` at any time. What is left out stays."""
+    here = ground(request)
+    wish = Wish.parse(parse_object(await request.body()), now=clock.now())
+    row = await here.look(overview.row, parse_id(campaign_id))
+    await _can_be_composed(here, {**row._mapping, **wish.columns})
+    await here.run(timed(writing.change), campaign_id, wish)
+    return await _shown(here, campaign_id)
+
+
+@router.delete("/campaigns/{campaign_id}", summary="Delete a draft", status_code=204, responses=errors(404, 409, 503))
+async def delete_campaign(request: Request, campaign_id: str) -> Response:
+    """Only while it is a draft."""
+    await ground(request).run(writing.delete, parse_id(campaign_id))
+    return Response(status_code=204)
+
+
+@router.post("/campaigns/{campaign_id}/duplicate", summary="Copy a campaign", status_code=201, responses=NOT_THERE)
+async def duplicate_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """A new draft that says the same."""
+    here = ground(request)
+    return await _shown(here, await here.run(timed(writing.duplicate), parse_id(campaign_id)), 201)
+
+
+@router.post("/campaigns/{campaign_id}/send", summary="Send now", responses=WRONG)
+async def send_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """Publish a draft or a scheduled campaign at once."""
+    return await _act(request, publish.send, campaign_id, frame=ground(request).frame)
+
+
+@router.post(
+    "/campaigns/{campaign_id}/schedule",
+    summary="Send later",
+    responses=WRONG,
+    openapi_extra=body(ScheduleBody, "application/json"),
+)
+async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """Publish a draft at a time in the future; a scheduled one at another time."""
+    at = writing.parse_time(parse_object(await request.body()).get("scheduled_at"), clock.now())
+    return await _act(request, publish.schedule, campaign_id, at=at)
+
+
+@router.post("/campaigns/{campaign_id}/cancel", summary="Cancel a schedule", responses=errors(404, 409, 503))
+async def cancel_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """Make a scheduled campaign a draft again."""
+    return await _act(request, publish.cancel, campaign_id)
+
+
+@router.post("/campaigns/{campaign_id}/pause", summary="Pause", responses=errors(404, 409, 503))
+async def pause_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """Send no more of it for now; what is on its way arrives."""
+    await ground(request).run(publish.pause, parse_id(campaign_id))
+    return await _shown(ground(request), campaign_id)
+
+
+@router.post("/campaigns/{campaign_id}/resume", summary="Go on", responses=errors(404, 409, 503))
+async def resume_campaign(request: Request, campaign_id: str) -> JSONResponse:
+    """Go on where it was paused."""
+    await ground(request).run(publish.resume, parse_id(campaign_id))
+    ground(request).ring("send")
+    return await _shown(ground(request), campaign_id)
+
+
+@router.get("/deliveries/{delivery_id}", summary="One delivery", responses=NOT_THERE)
+async def get_delivery(request: Request, delivery_id: str) -> JSONResponse:
+    """A campaign on one channel, with its sums."""
+    return JSONResponse(await ground(request).look(overview.delivery, parse_id(delivery_id)))
+
+
+@router.post("/deliveries/{delivery_id}/retry", summary="Try again", responses=errors(404, 409, 503))
+async def retry_delivery(request: Request, delivery_id: str) -> JSONResponse:
+    """Send what a failed delivery could not send, and nothing else."""
+    here = ground(request)
+    await here.run(timed(publish.retry), parse_id(delivery_id))
+    here.ring("send")
+    return JSONResponse(await here.look(overview.delivery, delivery_id))
+
+
+async def _act(request: Request, action: Callable[..., None], campaign_id: str, **how: Any) -> JSONResponse:
+    """Do something with a campaign, tell the publisher, and show it as it is then."""
+    here = ground(request)
+    await here.run(timed(action), parse_id(campaign_id), **how)
+    here.ring("publish")
+    return await _shown(here, campaign_id)
+
+
+async def _shown(here: Ground, campaign_id: str, status: int = 200) -> JSONResponse:
+    return JSONResponse(await here.look(overview.get, campaign_id), status)
+
+
+async def _can_be_composed(here: Ground, columns: Mapping[str, Any]) -> None:
+    """Refuse at once what could not be sent later."""
+    await asyncio.to_thread(compose, writing.draft_of(columns, here.frame), here.frame)
