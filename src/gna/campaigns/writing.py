@@ -20,9 +20,10 @@ from gna.subscribers.table import STORABLE
 SUBJECT_MAX = 250
 PREHEADER_MAX = 500
 BODY_MAX = 1_000_000
-FIELDS = ("subject", "body", "body_format", "body_text", "preheader", "audience", "scheduled_at", "archived")
-# What is written, and can be copied.
-WRITTEN = ("subject", "body", "body_format", "body_text", "preheader", "audience", "archived")
+# What readers see; with whom it is for, what can be copied; with its time, what can be changed.
+SAID = ("subject", "body", "body_format", "body_text", "preheader")
+COPIED = (*SAID, "audience", "archived")
+FIELDS = (*COPIED, "scheduled_at")
 LINE_ENDS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
@@ -79,7 +80,7 @@ def delete(tx: Connection, campaign_id: str) -> None:
 def duplicate(tx: Connection, campaign_id: str, *, now: datetime) -> str:
     """A new draft that says the same; says its id."""
     row = locked(tx, campaign_id)
-    return create(tx, Wish({name: getattr(row, name) for name in WRITTEN}), now=now)
+    return create(tx, Wish({name: getattr(row, name) for name in COPIED}), now=now)
 
 
 def draft_of(campaign: Mapping[str, Any], frame: Frame) -> Draft:

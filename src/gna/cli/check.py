@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gna import config, migrations, worker
+from gna.campaigns.frame import frame_of
 from gna.cli import start
 from gna.config import Settings
 from gna.db import Database, answers
@@ -33,7 +34,8 @@ STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
 def check() -> None:
     """Say what is configured, what is missing, and whether database, Redis and mail provider answer."""
     settings, db = start.begin()
-    findings = [*_settings(), *_database(db), *_redis(settings), *_provider(settings), *_doors(settings)]
+    parts = (_redis, _provider, _template, _doors)
+    findings = [*_settings(), *_database(db), *(finding for part in parts for finding in part(settings))]
     db.close()
     # Imported late: no other command draws.
     from rich.console import Console
@@ -138,6 +140,17 @@ def _signature(settings: Settings) -> Iterator[Finding]:
         return
     name = f"{settings.dkim_selector}._domainkey.{settings.dkim_domain or domain}"
     yield Finding("dkim", "ok", f"signs; DNS needs a TXT record at {name}: {text}")
+
+
+def _template(settings: Settings) -> Iterator[Finding]:
+    if settings.campaign_template is None:
+        return
+    try:
+        frame_of(settings)
+    except GnaError as error:
+        yield Finding("template", "wrong", str(error))
+    else:
+        yield Finding("template", "ok", f"campaigns are put into {settings.campaign_template}")
 
 
 def _doors(settings: Settings) -> Iterator[Finding]:

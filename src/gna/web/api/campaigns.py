@@ -92,7 +92,8 @@ async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
     here = ground(request)
     wish = Wish.parse(parse_object(await request.body()), now=clock.now())
     row = await here.look(overview.row, parse_id(campaign_id))
-    await _can_be_composed(here, {**row._mapping, **wish.columns})
+    if set(wish.columns) & set(writing.SAID):
+        await _can_be_composed(here, {**row._mapping, **wish.columns})
     await here.run(timed(writing.change), campaign_id, wish)
     return await _shown(here, campaign_id)
 
