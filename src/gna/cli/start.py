@@ -2,8 +2,10 @@
 
 import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from gna import config, log
+from gna import config, log, migrations
 from gna.config import Settings
 from gna.db import Database
 
@@ -13,6 +15,17 @@ def begin(**overrides: object) -> tuple[Settings, Database]:
     settings = config.load(**overrides)  # type: ignore[arg-type]
     log.setup(level=settings.log_level, format=settings.log_format)
     return settings, Database(settings.database_url.get_secret_value())
+
+
+@contextmanager
+def opened() -> Iterator[tuple[Settings, Database]]:
+    """The settings, and the database with the present schema, for a command that does one thing and ends."""
+    settings, db = begin()
+    try:
+        migrations.migrate(db)
+        yield settings, db
+    finally:
+        db.close()
 
 
 def settle_down() -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gna import ids, migrations
-from gna.cli import start
+from gna import ids
+from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import Refused
@@ -29,11 +29,10 @@ def list_(
     from gna.subscribers import directory
     from gna.subscribers.search import parse_query
 
-    _, db = _open()
-    people, total = asyncio.run(directory.find(db, q=parse_query(search), page=page, per_page=per_page))
-    db.close()
+    with start.opened() as (_, db):
+        people, total = asyncio.run(directory.find(db, q=parse_query(search), page=page, per_page=per_page))
     if json:
-        _print_json(
+        screen.print_json(
             {"items": [person.shown() for person in people], "page": page, "per_page": per_page, "total": total}
         )
         return
@@ -56,11 +55,10 @@ def export(search: Search = "") -> None:
     from gna.subscribers.export import export as pieces
     from gna.subscribers.search import parse_query
 
-    _, db = _open()
-    for piece in pieces(db, q=parse_query(search)):
-        sys.stdout.buffer.write(piece.encode())
+    with start.opened() as (_, db):
+        for piece in pieces(db, q=parse_query(search)):
+            sys.stdout.buffer.write(piece.encode())
     sys.stdout.flush()
-    db.close()
 
 
 @app.command("import")
@@ -73,12 +71,11 @@ def import_(
     from gna.subscribers import imports
     from gna.subscribers.export import problem_file
 
-    settings, db = _open()
-    row = _import(settings, db, file, dry_run=dry_run)
-    if errors:
-        with db.read() as tx:
-            errors.write_text("".join(problem_file(imports.problems_of(tx, row.id))), "utf-8")
-    db.close()
+    with start.opened() as (settings, db):
+        row = _import(settings, db, file, dry_run=dry_run)
+        if errors:
+            with db.read() as tx:
+                errors.write_text("".join(problem_file(imports.problems_of(tx, row.id))), "utf-8")
     if row.state == imports.State.FAILED:
         raise Refused(row.error)
     print(f"{'Would import' if dry_run else 'Imported'} {file.name} ({row.format or 'no rows'}): {row.position:,} rows")
@@ -106,15 +103,3 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool) -> A
         return importer.finish(
             import_id, lambda row: progress.update(task, total=row.size, completed=row.read, rows=row.position)
         )
-
-
-def _open() -> tuple[Settings, Database]:
-    settings, db = start.begin()
-    migrations.migrate(db)
-    return settings, db
-
-
-def _print_json(document: Any) -> None:
-    import json
-
-    print(json.dumps(document, ensure_ascii=False, indent=2))
