@@ -14,7 +14,7 @@ from gna.mail.compile import Bulk, Compiled, Sender
 from gna.mail.content import Content
 from gna.mail.render import Draft, Frame, compose
 from gna.outbox import Kind, Letter
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import STORABLE, subscribers
 
 # Not shaped as a token: whoever clicks the link in a preview unsubscribes nobody.
 NO_TOKEN = "preview"  # noqa: S105
@@ -42,9 +42,18 @@ class Reader:
 
 def reader(tx: Connection, subscriber_id: str | None) -> Reader:
     """A given subscriber, or nobody in particular."""
-    if not subscriber_id:
-        return Reader()
-    row = tx.execute(sa.select(s.email, s.nickname).where(s.id == subscriber_id)).one_or_none()
+    return _reader(tx, s.id == subscriber_id) if subscriber_id else Reader()
+
+
+def reader_named(tx: Connection, who: str) -> Reader:
+    """A given subscriber, by id or by address."""
+    if not STORABLE.fullmatch(who):
+        raise NotFound("There is no such subscriber")
+    return _reader(tx, sa.func.lower(s.email) == who.lower() if "@" in who else s.id == who)
+
+
+def _reader(tx: Connection, wanted: sa.ColumnElement[bool]) -> Reader:
+    row = tx.execute(sa.select(s.email, s.nickname).where(wanted)).one_or_none()
     if row is None:
         raise NotFound("There is no such subscriber")
     return Reader(row.email, row.nickname or "")
