@@ -59,7 +59,10 @@ def delivery(tx: Connection, delivery_id: str) -> dict[str, Any]:
 
 def progress(tx: Connection, campaign_id: str) -> dict[str, Any]:
     """What changes while a campaign is being published."""
-    shown = get(tx, campaign_id)
+    found = tx.execute(sa.select(*LISTED).where(c.id == campaign_id)).one_or_none()
+    if found is None:
+        raise NotFound("There is no such campaign")
+    shown = _shown(tx, [found])[0]
     return {name: shown[name] for name in ("id", "state", *SUMS, "deliveries")}
 
 

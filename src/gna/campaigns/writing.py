@@ -24,7 +24,7 @@ BODY_MAX = 1_000_000
 SAID = ("subject", "body", "body_format", "body_text", "preheader")
 COPIED = (*SAID, "audience", "archived")
 FIELDS = (*COPIED, "scheduled_at")
-LINE_ENDS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def _text(value: object, name: str, most: int) -> str:
 
 def _subject(value: object, _: datetime) -> str:
     subject = _text(value, "Subject", SUBJECT_MAX).strip()
-    if LINE_ENDS.search(subject):
-        raise Refused("Subject must be one line")
+    if CONTROLS.search(subject):
+        raise Refused("Subject must be one line without control characters")
     return subject
 
 
