@@ -36,7 +36,8 @@ campaigns = sa.Table(
 c = campaigns.c
 sa.Index("idx_campaigns_newest", c.created_at, c.id)
 sa.Index("idx_campaigns_state", c.state, c.created_at, c.id)
-sa.Index("idx_campaigns_archive", c.published_at, c.id)
+# With the state in it, so that no row, whose body may be long, is read only to be passed over.
+sa.Index("idx_campaigns_archive", c.archived, c.published_at, c.id, c.state)
 
 deliveries = sa.Table(
     "deliveries",

@@ -45,7 +45,7 @@ def _campaigns() -> None:
     for name, columns in (
         ("newest", ["created_at", "id"]),
         ("state", ["state", "created_at", "id"]),
-        ("archive", ["published_at", "id"]),
+        ("archive", ["archived", "published_at", "id", "state"]),
     ):
         op.create_index(f"idx_campaigns_{name}", "campaigns", columns)
 
