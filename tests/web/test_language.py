@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +29,14 @@ PLACEHOLDER = re.compile(r"%\([a-z_]+\)s|</?[a-z]+[^>]*>")
 SITE = SimpleNamespace(name="The Quiet & Web", base_url="http://127.0.0.1:8000")
 ANA = SimpleNamespace(email="ana@example.org", nickname="Ana", pending_email="ana@example.com")
 PROFILE = {"token": "t" * 43, "unsubscribe_token": "u" * 43, "person": ANA}
+ISSUE = SimpleNamespace(
+    id="42",
+    url="http://127.0.0.1:8000/archive/42",
+    title="News & more",
+    excerpt="It <rained>.",
+    published_at=datetime(2026, 5, 1, tzinfo=UTC),
+)
+NEIGHBOUR = SimpleNamespace(id="41", title="Before & after")
 BUTTON = {"action": "/confirm", "token": "t" * 43}
 PAGES: list[tuple[str, dict[str, Any]]] = [
     ("subscribe.html", {"problem": None, "typed": {}}),
@@ -57,6 +66,10 @@ PAGES: list[tuple[str, dict[str, Any]]] = [
     ("too_many.html", {"minutes": 1}),
     ("too_many.html", {"minutes": 20}),
     ("not_found.html", {}),
+    ("archive.html", {"issues": [], "number": 1, "older": None}),
+    ("archive.html", {"issues": [ISSUE], "number": 2, "older": 3}),
+    ("issue.html", {"issue": ISSUE, "content": "", "older": NEIGHBOUR, "newer": NEIGHBOUR}),
+    ("issue.html", {"issue": ISSUE, "content": "", "older": None, "newer": None}),
     ("try_later.html", {}),
 ]
 
@@ -172,6 +185,12 @@ def test_pages_for_the_operator_stay_english(client: TestClient) -> None:
         assert (answer.status_code, answer.headers["Content-Language"]) == (200, "en")
         assert "Vary" not in answer.headers
         assert '<html lang="en">' in answer.text
+
+
+@pytest.mark.parametrize(("lang", "written"), [("en", "May 1, 2026"), ("ro", "1 mai 2026")])
+def test_a_day_is_written_out(lang: str, written: str) -> None:
+    html = rendered("archive.html", {"issues": [ISSUE], "number": 1, "older": None}, lang)
+    assert f'<time datetime="2026-05-01">{written}</time>' in html
 
 
 def test_an_unknown_text_stays_as_it_is() -> None:

@@ -14,7 +14,7 @@ from gna.web.auth import AdminGate
 from gna.web.cors import Cors
 from gna.web.edge import Edge
 from gna.web.ground import Ground
-from gna.web.pages import docs, mailbox, public
+from gna.web.pages import archive, docs, mailbox, public
 from gna.web.pages.render import WEB
 
 ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
@@ -23,6 +23,7 @@ ROUTERS = (
     unsubscribe.router,
     profile.router,
     public.router,
+    archive.router,
     subscribers.router,
     campaign_views.router,
     campaigns.router,

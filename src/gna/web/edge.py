@@ -32,6 +32,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+# For a page with a publisher's pictures, which are wherever they like.
+POLICY_WITH_PICTURES = POLICY.replace("img-src 'self' data:", "img-src 'self' data: https: http:")
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",

@@ -73,6 +73,8 @@ def _of_http(request: Request, error: HTTPException) -> Response:
 
 def _of_ours(request: Request, error: GnaError) -> Response:
     status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    if status in (400, 404) and request.method == "GET" and is_page(request):
+        return page(request, "not_found.html", status=status)
     if status < 500:
         return reply(status, str(error))
     # The reason is for the operator; a stranger learns only that it is not their fault.

@@ -3,6 +3,7 @@
 import gettext
 import io
 import re
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -51,6 +52,13 @@ def best_match(accepted: str) -> str:
 def translated(text: str, language: str) -> str:
     """The text in that language, or as it is if nobody has translated it."""
     return catalog(language).gettext(text)
+
+
+def day(moment: datetime, language: str) -> str:
+    """The day, written out as people of that language do."""
+    from babel.dates import format_date
+
+    return str(format_date(moment, "long", language))
 
 
 @cache

@@ -1,6 +1,7 @@
 """Filling in the page templates."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from jinja2.runtime import Context
 from gna import __version__
 from gna.web.body import FORMS, content_type
 from gna.web.ground import ground
-from gna.web.language import ENGLISH, catalog, language_of, translated
+from gna.web.language import ENGLISH, catalog, day, language_of, translated
 
 WEB = Path(__file__).parent.parent
 templates = Environment(
@@ -45,8 +46,14 @@ def _reason(context: Context, text: str) -> str:
     return f"{translated(text, context['lang'])}."
 
 
+@pass_context
+def _day(context: Context, moment: datetime) -> str:
+    """The day in the page's language."""
+    return day(moment, context["lang"])
+
+
 templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-templates.filters["reason"] = _reason
+templates.filters |= {"reason": _reason, "day": _day}
 
 
 def page(
