@@ -16,7 +16,7 @@ WIDE = (
     f"<pre><code>{'wide code ' * 100}\n{WORD}</code></pre><blockquote><p>{WORD}</p></blockquote><hr width='5000'>"
     "<p><img src='/static/icon.svg' alt='Wide' width='5000' height='40'></p>"
 )
-WIDTHS = "[...document.querySelectorAll('.reading img, .reading hr, .wide, pre')].map(element => element.offsetWidth)"
+WIDTHS = "[...document.querySelectorAll('.reading img, .reading hr, .wide')].map(element => element.offsetWidth)"
 
 
 def publish(gna: Gna, page: Page, subject: str, body: str) -> str:

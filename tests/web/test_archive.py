@@ -13,7 +13,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from gna import clock
-from gna.campaigns import issues
+from gna.campaigns import archive, issues
 from gna.campaigns.fragment import beginning, page_ready
 from gna.campaigns.table import campaigns
 from gna.db import Database
@@ -127,6 +127,20 @@ class TestTheList:
         for _ in range(3):
             assert visit(desk, "/archive").status_code == desk.client.get("/archive.xml").status_code == 200
         assert (len(made), len(set(made))) == (20, 20)
+
+    def test_no_long_row_is_read_to_be_passed_over(self, desk: Desk, db: Database) -> None:
+        if db.kind != "sqlite":
+            pytest.skip("PostgreSQL chooses by what is in the table")
+        campaign = desk.sends()
+        said: list[tuple[str, Any]] = []
+        with db.read() as tx:
+            sa.event.listen(tx, "before_cursor_execute", lambda *heard: said.append((heard[2], heard[3])))
+            archive.newest(tx, page=1, per_page=20, frame=FRAME)
+            archive.get(tx, campaign["id"], frame=FRAME)
+            looked = [heard for heard in said if "ORDER BY" in heard[0]]
+            plans = [str(tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values).all()) for sql, values in looked]
+        assert len(plans) == 3
+        assert all("idx_campaigns_archive" in plan and "TEMP B-TREE" not in plan for plan in plans)
 
 
 class TestOneIssue:
@@ -341,6 +355,7 @@ class TestTheFeed:
             "<table><tr><td><table></table></td></tr></table>",
             '<div class="wide" tabindex="0"><table><tr><td><table></table></td></tr></table></div>',
         ),
+        ("<pre><code>x</code></pre>", '<div class="wide" tabindex="0"><pre><code>x</code></pre></div>'),
         (
             '<img src="a" alt="x > y">',
             '<img src="a" alt="x > y" loading="lazy" referrerpolicy="no-referrer">',

@@ -9,7 +9,7 @@ from gna.mail.render.text import shortened
 EXCERPT = 200
 HEADING = re.compile(r"<(/?)h([1-6])\b")
 WHOLE_HEADING = re.compile(r"<h([1-6])\b[^<]*(?:<(?!/h\1>)[^<]*)*</h\1>")
-TABLE = re.compile(r'<(/?)table\b(?:[^">]|"[^"]*")*>')
+WIDE = re.compile(r'<(/?)(?:table|pre)\b(?:[^">]|"[^"]*")*>')
 PICTURE = re.compile(r'<img\b((?:[^">]|"[^"]*")*)>')
 TAG = re.compile(r'</?([a-z][a-z0-9]*)(?:[^">]|"[^"]*")*>')
 # Where one word ends and another begins without a space between them.
@@ -17,7 +17,7 @@ APART = BLOCKS | {"br", "img", "td", "th", "tr"}
 
 
 def page_ready(fragment: str, title: str) -> str:
-    """The fragment below a page's title: with headings of the second level on, tables that scroll, lazy pictures."""
+    """The fragment below a page's title: with headings of the second level on, what is wide in a box, lazy pictures."""
     return PICTURE.sub(_picture, _scrolling(_levelled(_without(title, fragment))))
 
 
@@ -43,7 +43,7 @@ def _levelled(fragment: str) -> str:
 
 
 def _scrolling(fragment: str) -> str:
-    """Each table, but for those inside others, in a box that can be scrolled, with the keyboard too."""
+    """Each table and each piece of code, unless it is inside another, in a box that a keyboard can scroll too."""
     depth = 0
 
     def boxed(tag: re.Match[str]) -> str:
@@ -53,7 +53,7 @@ def _scrolling(fragment: str) -> str:
             return f"{tag[0]}</div>" if depth == 0 else tag[0]
         return f'<div class="wide" tabindex="0">{tag[0]}' if depth == 1 else tag[0]
 
-    return TABLE.sub(boxed, fragment)
+    return WIDE.sub(boxed, fragment)
 
 
 def _picture(tag: re.Match[str]) -> str:
