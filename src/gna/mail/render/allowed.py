@@ -1,47 +1,48 @@
 """The tags, attributes and style properties that a mail may have: what mail clients show, and nothing that acts."""
 
 
-def _names(*lines: str) -> set[str]:
+def names(*lines: str) -> set[str]:
+    """The names in some lines."""
     return set(" ".join(lines).split())
 
 
-SCHEMES = _names("http https mailto tel")
-TAGS = _names(
+SCHEMES = names("http https mailto tel")
+TAGS = names(
     "a abbr address article aside b big blockquote br caption center cite code col colgroup dd del details dfn div dl",
     "dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark nav ol p pre q s samp",
     "section small span strike strong sub summary sup table tbody td tfoot th thead time tr tt u ul var wbr",
 )
 # These go with all that is in them.
-GONE = _names(
+GONE = names(
     "applet audio canvas embed iframe math noembed noframes noscript object script select style svg template textarea",
     "title video xmp",
 )
 
-CELL = _names("align valign width height bgcolor colspan rowspan nowrap abbr scope headers")
+CELL = names("align valign width height bgcolor colspan rowspan nowrap abbr scope headers")
 ATTRIBUTES = {
-    "*": _names("style title dir lang align role aria-label aria-hidden"),
-    "a": _names("href name"),
-    "img": _names("src alt width height border"),
-    "table": _names("width height bgcolor border cellpadding cellspacing summary"),
+    "*": names("style title dir lang align role aria-label aria-hidden"),
+    "a": names("href name"),
+    "img": names("src alt width height border"),
+    "table": names("width height bgcolor border cellpadding cellspacing summary"),
     "td": CELL,
     "th": CELL,
-    "tr": _names("valign bgcolor height"),
-    "col": _names("span width"),
-    "colgroup": _names("span width"),
-    "font": _names("color face size"),
-    "hr": _names("width size color noshade"),
-    "ol": _names("start type reversed"),
-    "ul": _names("type"),
-    "li": _names("value type"),
-    "details": _names("open"),
-    "time": _names("datetime"),
+    "tr": names("valign bgcolor height"),
+    "col": names("span width"),
+    "colgroup": names("span width"),
+    "font": names("color face size"),
+    "hr": names("width size color noshade"),
+    "ol": names("start type reversed"),
+    "ul": names("type"),
+    "li": names("value type"),
+    "details": names("open"),
+    "time": names("datetime"),
 }
 # Where a value is read as text, so that a merge field may stand in it.
-SPOKEN = _names("title alt aria-label summary abbr")
-LINKS = _names("href src")
+SPOKEN = names("title alt aria-label summary abbr")
+LINKS = names("href src")
 
 # What Gmail, Outlook and Apple Mail understand, at least in part.
-PROPERTIES = _names(
+PROPERTIES = names(
     "background background-color border border-collapse border-color border-radius border-spacing border-style",
     "border-width border-bottom border-bottom-color border-bottom-style border-bottom-width border-left",
     "border-left-color border-left-style border-left-width border-right border-right-color border-right-style",
@@ -54,7 +55,7 @@ PROPERTIES = _names(
 )
 
 # Elements that stand on lines of their own, and of these the ones with an empty line around them.
-APART = _names("blockquote center dl figure h1 h2 h3 h4 h5 h6 hr ol p pre table ul")
-BLOCKS = APART | _names(
+APART = names("blockquote center dl figure h1 h2 h3 h4 h5 h6 hr ol p pre table ul")
+BLOCKS = APART | names(
     "address article aside caption dd details div dt figcaption footer header li main nav section summary"
 )

@@ -45,7 +45,8 @@ def _html(draft: Draft, frame: Frame, written: Written, around: Page) -> str:
     def placed(field: Field) -> str:
         return values[field.name] if field.name in values else words.word(_greeted(field, frame))
 
-    whole = without_slots(_inlined(around.words.put_back(around.html, placed)), "&#123;")
+    inlined = _inlined(around.words.put_back(around.html, placed)).replace("</head>", f"{around.kept}</head>", 1)
+    whole = without_slots(inlined, "&#123;")
     return words.put_back(whole, lambda field: PADDING if field.name == "padding" else field.slot)
 
 

@@ -10,6 +10,11 @@ from gna.mail.render.fields import Words
 
 # A value with one of these could load something, run something, or end the attribute's rule.
 UNSAFE = re.compile(r"[\\<>{}@]|/\*|url\s*\(|image\s*\(|image-set|expression|script|var\s*\(|env\s*\(", re.IGNORECASE)
+ATTRIBUTES_WRITTEN = r'((?: [^\s="<>/]+="[^"]*")*)'
+OPENING = re.compile(rf"<([a-z][a-z0-9]*){ATTRIBUTES_WRITTEN}>")
+# A table that has a head is one to be read; others only hold things in their places.
+DATA = re.compile(rf"<table{ATTRIBUTES_WRITTEN}>(?=\s*<thead)")
+COLOURED = re.compile(r'[";]color:')
 # So much of a link must be the publisher's own before a reader's value may follow.
 RESTED = re.compile(r"https?://[^/?#]+[/?#]|mailto:|tel:|/(?!/)|[?#]", re.IGNORECASE)
 
@@ -40,7 +45,14 @@ def sanitised(html: str, words: Words, base_url: str) -> str:
     )
     if complaints:
         raise Refused(complaints[0])
-    return clean
+    return each_tag(_marked, DATA.sub(r'<table class="data"\1>', clean))
+
+
+def _marked(tag: re.Match[str]) -> str:
+    """The tag, marked if it has a background but no colour of its own: on it, our dark mode must not write in white."""
+    if "background" not in tag[2] and "bgcolor" not in tag[2]:
+        return tag[0]
+    return tag[0] if COLOURED.search(tag[2]) else f'<{tag[1]} class="light"{tag[2]}>'
 
 
 def _why_not(name: str, value: str, words: Words) -> str | None:
@@ -79,8 +91,5 @@ def link(written: str, words: Words, base_url: str) -> str | None:
 
 
 def each_tag(change: Callable[[re.Match[str]], str], clean: str) -> str:
-    """Sanitised HTML with each opening tag changed; in it a tag is always written the same way."""
+    """Sanitised HTML with each opening tag changed; the sanitiser writes a tag always in the same way."""
     return OPENING.sub(change, clean)
-
-
-OPENING = re.compile(r'<([a-z][a-z0-9]*)((?: [^\s="<>/]+="[^"]*")*)>')

@@ -16,6 +16,7 @@ OURS = frozenset(
 )
 FIELDS = KNOWN | OURS
 MARKUP = {"content", "footer"}
+KEPT = re.compile(r"<style[^>]*>[^<]*(?:#outlook|data-ogsc|data-ogsb)[^<]*</style>\s*")
 # Attributes in which a value can stand as text or as a link.
 HARMLESS = {"alt", "aria-label", "content", "href", "lang", "src", "title"}
 
@@ -40,6 +41,8 @@ class Page:
     """A compiled template, with words in place of its fields."""
 
     html: str
+    # Style sheets that stay as they are: made to look for what only a mail client adds, or to reset what one does.
+    kept: str
     words: Words
     greeting: Field | None
 
@@ -64,7 +67,8 @@ def compiled(template: str) -> Page:
     except ValueError as error:
         raise Refused(f"it is not MJML that compiles: {error}") from error
     _Places(words).feed(html)
-    return Page(html, words, next((field for field in fields if field.name == "greeting"), None))
+    kept = "".join(found[0] for found in KEPT.finditer(html))
+    return Page(KEPT.sub("", html), kept, words, next((field for field in fields if field.name == "greeting"), None))
 
 
 @lru_cache
@@ -101,6 +105,3 @@ class _Places(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.cdata_elem and (fields := self._words.among(data)):
             raise Refused(f"{{{{ {fields[0].name} }}}} cannot stand in <{self.cdata_elem}>")
-
-
-PLAIN_COMMENT = re.compile(r"<!--(?!\[if|<!\[endif).*?-->", re.DOTALL)

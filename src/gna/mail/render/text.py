@@ -69,7 +69,7 @@ class _Writer:
             self._links.append((len(self._inline), attributes.get("href", "")))
         elif name == "pre":
             self._pre += 1
-        elif name in ("td", "th") and "".join(self._inline).strip():
+        elif name in ("td", "th") and any(map(str.strip, self._inline[-3:])):
             self._inline.append(" | ")
         elif name == "blockquote":
             self._indents.append("> ")

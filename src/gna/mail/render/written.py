@@ -3,13 +3,20 @@
 import re
 from functools import cached_property
 
+from gna.errors import Refused
 from gna.mail.content import one_line
 from gna.mail.render.draft import Draft, Format, printable
 from gna.mail.render.fields import Words
+from gna.mail.render.nesting import check_nesting, without_drawings
 from gna.mail.render.sanitise import sanitised
 from gna.mail.render.text import as_text
 
-STYLED = re.compile(r"<style\b", re.IGNORECASE)
+STYLE = re.compile(r"<style\b[^>]*>(.*?)(?:</style|\Z)", re.IGNORECASE | re.DOTALL)
+# Each takes a second or two at most; a tenth of this is a long mail.
+LONGEST_MARKDOWN = 100_000
+MOST_COLUMNS = 500
+# Rules times tags.
+MOST_MATCHES = 5_000_000
 
 
 class Written:
@@ -47,16 +54,28 @@ class Written:
         """The body as HTML that nobody has looked at yet, its style sheets in its style attributes."""
         body = self.words.hold(printable(self._draft.body), decode=True)
         html = _from_markdown(body) if self._draft.body_format is Format.MARKDOWN else body
-        return _inlined(html) if STYLED.search(html) else html
+        html = without_drawings(html)
+        check_nesting(html)
+        return _inlined(html)
 
 
 def _from_markdown(text: str) -> str:
     from markdown_it import MarkdownIt
 
+    if len(text) > LONGEST_MARKDOWN:
+        raise Refused(f"The Markdown is longer than {LONGEST_MARKDOWN:,} characters; shorten it, or write HTML")
+    if any(line.count("|") > MOST_COLUMNS for line in text.split("\n")):
+        raise Refused(f"A table has more than {MOST_COLUMNS} columns; no mail shows so many")
     return str(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
 
 
 def _inlined(html: str) -> str:
+    """The HTML with its style sheets in its style attributes: nothing else of them outlives the sanitiser."""
     import css_inline
 
+    sheets = "".join(found[1] for found in STYLE.finditer(html))
+    if not sheets:
+        return html
+    if (sheets.count("{") + sheets.count(",")) * html.count("<") > MOST_MATCHES:
+        raise Refused("The style sheet has too many rules for so long a text; leave out what it does not need")
     return css_inline.CSSInliner(load_remote_stylesheets=False).inline(html)
