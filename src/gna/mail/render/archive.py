@@ -1,10 +1,10 @@
 """What a campaign says to nobody in particular: for a public page."""
 
 import re
-from html import escape
 
+from gna.mail.content import filled, html_pieces, text_pieces
 from gna.mail.render.draft import Draft
-from gna.mail.render.fields import Field, without_slots
+from gna.mail.render.fields import WORD_JOINER, without_slots
 from gna.mail.render.sanitise import each_tag
 from gna.mail.render.template import Frame
 from gna.mail.render.text import shortened
@@ -25,20 +25,22 @@ def reading(draft: Draft, frame: Frame) -> str:
         href = HREF.search(attributes) if tag[1] == "a" else None
         return f"<{tag[1]}{attributes}{REL if href and not _is_ours(href[1], frame) else ''}>"
 
-    whole = without_slots(each_tag(plain, written.html), "&#123;")
-    return written.words.put_back(whole, lambda field: escape(_for_nobody(field, frame)))
+    slots = written.words.put_back(without_slots(each_tag(plain, written.html), "&#123;"), lambda field: field.slot)
+    return filled(html_pieces(slots), _nobody(frame))
 
 
 def excerpt(draft: Draft, frame: Frame, length: int = 200) -> str:
     """How a campaign begins: its preheader, else its text, cut at a word."""
     written = Written(draft, frame.base_url)
-    said = written.preheader or written.text
-    return shortened(written.words.put_back(said, lambda field: _for_nobody(field, frame)), length)
+    # A word that stands for a field is longer than what it stands for.
+    said = without_slots(written.beginning(length * 4), "{" + WORD_JOINER)
+    slots = written.words.put_back(said, lambda field: field.slot)
+    return shortened(filled(text_pieces(slots), _nobody(frame)), length)
 
 
-def _for_nobody(field: Field, frame: Frame) -> str:
-    ours = {"unsubscribe_url": f"{frame.base_url}/subscribe", "profile_url": f"{frame.base_url}/profile", "email": ""}
-    return ours.get(field.name, field.fallback)
+def _nobody(frame: Frame) -> dict[str, str]:
+    ours = {"unsubscribe_url": f"{frame.base_url}/subscribe", "profile_url": f"{frame.base_url}/profile"}
+    return ours | {"email": "", "nickname": ""}
 
 
 def _is_ours(url: str, frame: Frame) -> bool:

@@ -5,9 +5,8 @@ from html import escape
 from gna.mail.content import Content
 from gna.mail.footer import WORDS
 from gna.mail.render.draft import Draft
-from gna.mail.render.fields import Field, Words, without_slots
+from gna.mail.render.fields import WORD_JOINER, Field, Words, without_slots
 from gna.mail.render.template import Frame, Page, page
-from gna.mail.render.text import shortened
 from gna.mail.render.written import Written
 
 HELLO = {"en": "Hi", "ro": "Salut"}
@@ -15,12 +14,16 @@ HELLO = {"en": "Hi", "ro": "Salut"}
 PREVIEW = 120
 # After the preheader, so that the inbox list shows nothing of the body; as entities, so that the mail can stay ASCII.
 PADDING = "&#847;&zwnj;&nbsp;" * 90
-WORD_JOINER = "\u2060"
 
 
 def compose(draft: Draft, frame: Frame) -> Content:
     """The mail that a draft becomes, with a slot for each merge field; the same for the same draft and frame."""
-    written, around = Written(draft, frame.base_url), page(frame)
+    return composed(Written(draft, frame.base_url), draft, frame)
+
+
+def composed(written: Written, draft: Draft, frame: Frame) -> Content:
+    """The mail, of what was made of the draft already."""
+    around = page(frame)
     return Content(
         subject=written.words.put_back(written.subject, lambda field: field.slot),
         html=_html(draft, frame, written, around),
@@ -30,13 +33,13 @@ def compose(draft: Draft, frame: Frame) -> Content:
 
 def _html(draft: Draft, frame: Frame, written: Written, around: Page) -> str:
     words = written.words
-    preheader, padding = written.preheader or shortened(written.text, PREVIEW), words.word(Field("padding"))
+    preheader, padding = written.preheader or written.beginning(PREVIEW), words.word(Field("padding"))
     values = {
         "archive_url": escape(draft.archive_url or frame.base_url),
         "base_url": escape(frame.base_url),
         "content": written.html,
         "footer": _footer(draft, frame, words),
-        "language": escape(frame.language),
+        "language": frame.language if frame.language in HELLO else "en",
         "preheader": escape(preheader) + padding,
         "site": escape(frame.site),
         "subject": escape(written.subject),

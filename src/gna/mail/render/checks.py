@@ -1,17 +1,39 @@
 """What a publisher should know before a campaign is sent."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from gna.errors import Refused
-from gna.mail.render.campaign import compose
+from gna.mail.render.allowed import names
+from gna.mail.render.campaign import composed
 from gna.mail.render.draft import Draft
-from gna.mail.render.fields import check_fields
+from gna.mail.render.fields import WRITTEN, check_fields
+from gna.mail.render.links import absolute, is_relative, links, why_broken
+from gna.mail.render.nesting import TAG
 from gna.mail.render.template import Frame
+from gna.mail.render.written import Written
+
+LONGEST_SUBJECT = 78
+# Gmail hides what comes after.
+LARGEST = 102 * 1024
+# So many links of a kind are named.
+SHOWN = 5
+# What publishers miss when it is gone; nobody misses the head of a page.
+MISSED = names(
+    "applet audio base button canvas embed form frame frameset iframe input link math object script select svg",
+    "template textarea video",
+)
+CODE = re.compile(r"<(pre|code|kbd|samp)\b.*?</\1>", re.DOTALL)
+ELSEWHERE = re.compile(
+    r"\*\|[\w: ]{1,40}\|\*|%%[\w ]{1,40}%%|%recipient[.\w]{0,40}%|\[\[ ?\w{1,40} ?\]\]|\{%.{1,40}?%\}"
+    r"|\{ ?[A-Za-z_.]{1,40} ?\}"
+)
 
 
 class Level(StrEnum):
-    """How bad it is: an error keeps the campaign from being sent."""
+    """How bad it is: with an error, a campaign cannot be sent."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -27,16 +49,92 @@ class Finding:
 
 
 def check(draft: Draft, frame: Frame) -> list[Finding]:
-    """What is wrong with a draft, errors first; never raises."""
-    found = []
+    """What is wrong with a draft, errors first; a bad draft is never an exception."""
+    return sorted(_findings(draft, frame), key=lambda finding: finding.level is Level.WARNING)
+
+
+def _findings(draft: Draft, frame: Frame) -> Iterator[Finding]:
     if not draft.subject.strip():
-        found.append(Finding(Level.ERROR, "missing_subject", "There is no subject: write what the mail is about."))
-    if not draft.body.strip():
-        found.append(Finding(Level.ERROR, "missing_body", "There is no text: write something to your readers."))
+        yield _error("missing_subject", "There is no subject; say in a few words what the mail is about.")
+    if len(draft.subject.strip()) > LONGEST_SUBJECT:
+        told = f"The subject has {len(draft.subject.strip())} characters"
+        yield _warning("long_subject", f"{told}; inboxes show fewer than {LONGEST_SUBJECT}, so make it shorter.")
     try:
         for text in draft.texts:
             check_fields(text)
-        compose(draft, frame)
     except Refused as refused:
-        found.append(Finding(Level.ERROR, "unknown_field", f"{refused}."))
-    return found
+        yield _error("unknown_field", f"{refused}.")
+        yield from _of_elsewhere(draft, draft.body)
+        return
+    try:
+        yield from _in_the_mail(draft, frame)
+    except Refused as refused:
+        yield _error("unusable_body", f"{refused}.")
+
+
+def _in_the_mail(draft: Draft, frame: Frame) -> Iterator[Finding]:
+    written = Written(draft, frame.base_url)
+    if not written.html.strip() or not (written.text.strip() or "<img" in written.html):
+        yield _error("missing_body", "There is nothing to read in the body; write something to your readers.")
+    yield from _of_elsewhere(draft, CODE.sub(" ", written.html))
+    yield from _of_links(written, frame)
+    yield from _of_pictures(written.html)
+    yield from _of_what_is_gone(written.as_html)
+    size = len(composed(written, draft, frame).html.encode())
+    if size > LARGEST:
+        told = f"The mail has {size // 1024} kB of HTML, and Gmail hides what comes after {LARGEST // 1024} kB"
+        yield _warning("too_large", f"{told}; make it shorter, or link to the rest.")
+
+
+def _of_elsewhere(draft: Draft, body: str) -> Iterator[Finding]:
+    """Fields of another product, which would be mailed as they are."""
+    texts = (draft.subject, draft.preheader or "", draft.body_text or "", body)
+    found = {field[0]: None for text in texts for field in ELSEWHERE.finditer(WRITTEN.sub(" ", text))}
+    for field in [*found][:SHOWN]:
+        instead = "write {{ nickname | friend }}, or another of our merge fields, instead"
+        yield _warning("unresolved_field", f"{field} looks like a merge field of another product; {instead}.")
+
+
+def _of_links(written: Written, frame: Frame) -> Iterator[Finding]:
+    broken, relative = {}, {}
+    for link in links(written.unchecked):
+        if written.words.first(link) == 0:
+            continue
+        if why := why_broken(link):
+            broken[link] = f"The link {_named(link, written)} is broken: {why}."
+        elif is_relative(link):
+            where = _named(absolute(link, frame.base_url) or "", written)
+            relative[link] = (
+                f"The link {_named(link, written)} will lead to {where}; write the whole address to be sure."
+            )
+    for code, messages in (("broken_link", [*broken.values()]), ("relative_link", [*relative.values()])):
+        yield from (_warning(code, message) for message in messages[:SHOWN])
+        if len(messages) > SHOWN:
+            yield _warning(code, f"There are {len(messages) - SHOWN} more such links; look at them too.")
+
+
+def _named(link: str, written: Written) -> str:
+    shown = written.words.put_back(link, lambda field: field.slot)
+    return "“" + "".join(letter for letter in shown if letter.isprintable())[:80] + "”"
+
+
+def _of_pictures(html: str) -> Iterator[Finding]:
+    silent = sum(' alt="' not in picture[0] for picture in re.finditer(r'<img(?: [^\s="<>/]+="[^"]*")*>', html))
+    if silent:
+        told = "1 picture has no alt text" if silent == 1 else f"{silent} pictures have no alt text"
+        yield _warning("missing_alt", f'{told}; say what it shows in alt="…", or write alt="" if it only decorates.')
+
+
+def _of_what_is_gone(html: str) -> Iterator[Finding]:
+    gone = {(tag[1] or tag[3] or "").lower() for tag in TAG.finditer(html)} & MISSED
+    if gone:
+        tags = ", ".join(f"<{name}>" for name in sorted(gone))
+        yield _warning("removed", f"Mails cannot hold {tags}, so it was taken out; put a link there instead.")
+
+
+def _error(code: str, message: str) -> Finding:
+    return Finding(Level.ERROR, code, message)
+
+
+def _warning(code: str, message: str) -> Finding:
+    return Finding(Level.WARNING, code, message)

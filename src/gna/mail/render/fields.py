@@ -14,7 +14,11 @@ from gna.errors import Refused
 # What a publisher may say of each reader.
 KNOWN = frozenset({"email", "nickname", "profile_url", "unsubscribe_url"})
 WRITTEN = re.compile(r"\{\{(?:([^{}]*)\}\})?")
+# Editors of HTML put these where somebody typed a space.
+NO_BREAK = re.compile("\xa0|&nbsp;")
 QUOTED = 40
+# Between two braces in plain text: nobody sees it, and they are no slot any more.
+WORD_JOINER = "\u2060"
 
 
 class Field(NamedTuple):
@@ -62,6 +66,10 @@ class Words:
         fields = [*self._fields]
         return [fields[int(found[1])] for found in self._found.finditer(text)]
 
+    def are_tags(self, text: str) -> bool:
+        """Whether a word stands where HTML has the name of a tag."""
+        return re.search(rf"</?{self._stem}", text) is not None
+
     def first(self, text: str) -> int | None:
         """Where the first word begins."""
         found = self._found.search(text)
@@ -76,8 +84,8 @@ def without_slots(text: str, brace: str) -> str:
 def _read(text: str, found: re.Match[str], known: frozenset[str], *, decode: bool) -> Field:
     if found[1] is None:
         raise Refused(f"A merge field is not closed: {{{{ {_quoted(text[found.end() :])}; write }}}} after its name")
-    inner = html.unescape(found[1]) if decode else found[1]
-    name, _, fallback = (part.strip() for part in inner.replace("\xa0", " ").partition("|"))
+    name, _, fallback = (part.strip() for part in NO_BREAK.sub(" ", found[1]).partition("|"))
+    fallback = html.unescape(fallback) if decode else fallback
     if name not in known:
         names = ", ".join(sorted(known))
         raise Refused(f"Unknown merge field: {{{{ {_quoted(name)} }}}}; known are {names}")

@@ -5,7 +5,6 @@ hostile text that takes the square of its length, so we follow the tags first, i
 """
 
 import re
-from collections import Counter
 
 from gna.errors import Refused
 from gna.mail.render.allowed import names
@@ -20,6 +19,7 @@ MOST_ATTRIBUTES = 200
 VALUE = r"""[ \t\n]*+=[ \t\n]*+(?:"[^"]*+"|'[^']*+'|[^>"' \t\n][^> \t\n]*+)?+"""
 ATTRIBUTE = rf"[^/> \t\n][^/>= \t\n]*+(?:{VALUE})?+"
 ATTRIBUTES = rf"(?:[/ \t\n]++|{ATTRIBUTE})*+"
+HEAD = re.compile(rf"<[a-z][^/> \t\n]*+({ATTRIBUTES})", re.IGNORECASE)
 TAG = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-z>])[^>]*+"
     r"|<(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript)(?=[/> \t\n])"
@@ -71,7 +71,8 @@ def check_nesting(html: str) -> None:
 
 
 def _check_attributes(tag: str) -> None:
-    if sum(1 for _ in re.finditer(ATTRIBUTE, tag)) > MOST_ATTRIBUTES and not tag.startswith("<!"):
+    head = HEAD.match(tag)
+    if head and sum(1 for _ in re.finditer(ATTRIBUTE, head[1])) > MOST_ATTRIBUTES:
         raise Refused(f"A tag of the HTML has more than {MOST_ATTRIBUTES} attributes; leave some out")
 
 
@@ -83,7 +84,7 @@ class _House:
         self.formatting = 0
         self._walls = [""]
         self._rooms: list[list[str]] = [[]]
-        self._formats: list[Counter[str]] = [Counter()]
+        self._formats: list[dict[str, int]] = [{}]
 
     def open(self, name: str) -> None:
         if name in ROWS or name in CELLS or (name == "table" and self._walls[-1] == "table"):
@@ -96,7 +97,7 @@ class _House:
             return
         self._walls.append(name)
         self._rooms.append([])
-        self._formats.append(Counter())
+        self._formats.append({})
         self.formatting = 0
 
     def close(self, name: str) -> None:
@@ -113,14 +114,15 @@ class _House:
     def format(self, name: str, *, opens: bool) -> None:
         formats = self._formats[-1]
         # A link in a link ends the outer one.
-        change = (0 if name in ("a", "nobr") and formats[name] else 1) if opens else -min(1, formats[name])
-        formats[name] += change
+        had = formats.get(name, 0)
+        change = (0 if had and name in ("a", "nobr") else 1) if opens else -min(1, had)
+        formats[name] = had + change
         self.formatting += change
         self.depth += change
 
     def _leave(self, *, up_to: str, itself: bool) -> None:
         """Leave the rooms inside the nearest wall of that name, and that one too."""
-        if up_to not in self._walls or (up_to in CELLS and "table" in self._walls[self._last(up_to) :]):
+        if up_to not in self._walls or (up_to in CELLS and self._is_behind_a_table(up_to)):
             return
         while self._walls[-1] != up_to:
             self._pop()
@@ -128,14 +130,16 @@ class _House:
             self._pop()
         self.formatting = sum(self._formats[-1].values())
 
-    def _last(self, wall: str) -> int:
-        return len(self._walls) - 1 - self._walls[::-1].index(wall)
+    def _is_behind_a_table(self, cell: str) -> bool:
+        inward = self._walls[::-1]
+        return "table" in inward[: inward.index(cell)]
 
     def _pop(self) -> None:
         wall, room, formats = self._walls.pop(), self._rooms.pop(), self._formats.pop()
         self.depth -= 1 + len(room)
         if wall == "table":
             # What stood between the cells was moved out of the table, and still formats what follows.
-            self._formats[-1] += formats
+            outside = self._formats[-1]
+            outside.update({name: count + outside.get(name, 0) for name, count in formats.items()})
         else:
             self.depth -= sum(formats.values())

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from urllib.parse import urljoin, urlsplit
 
 from gna.errors import Refused
 from gna.mail.render.allowed import ATTRIBUTES, GONE, LINKS, PROPERTIES, SCHEMES, SPOKEN, TAGS
 from gna.mail.render.fields import Words
+from gna.mail.render.links import absolute
 
 # A value with one of these could load something, run something, or end the attribute's rule.
 UNSAFE = re.compile(r"[\\<>{}@]|/\*|url\s*\(|image\s*\(|image-set|expression|script|var\s*\(|env\s*\(", re.IGNORECASE)
@@ -23,6 +23,8 @@ def sanitised(html: str, words: Words, base_url: str) -> str:
     """The HTML with nothing in it that runs, loads by itself or hides; its links absolute."""
     import nh3
 
+    if words.are_tags(html):
+        raise Refused("A merge field cannot be the name of a tag; take away the < before it")
     complaints: list[str] = []
 
     def attribute(_tag: str, name: str, value: str) -> str | None:
@@ -31,7 +33,10 @@ def sanitised(html: str, words: Words, base_url: str) -> str:
             complaints.append(f"The merge field {{{{ {field[0].name} }}}} cannot stand {why}")
         if name == "style":
             return style(value)
-        return link(value, words, base_url) if name in LINKS else value
+        return _link(value.strip()) if name in LINKS else value
+
+    def _link(url: str) -> str | None:
+        return url if url.startswith("#") or words.first(url) == 0 else absolute(url, base_url)
 
     clean = nh3.clean(
         html,
@@ -75,19 +80,6 @@ def style(written: str) -> str | None:
         if name.lower() in PROPERTIES and value and not UNSAFE.search(value):
             kept.append(f"{name.lower()}:{' '.join(value.split())}")
     return ";".join(kept) or None
-
-
-def link(written: str, words: Words, base_url: str) -> str | None:
-    """Where a link leads from a mail, which has no place of its own; None if nowhere."""
-    url = written.strip()
-    if url.startswith("#") or words.first(url) == 0:
-        return url
-    try:
-        scheme = urlsplit(url).scheme.lower()
-        whole = url if scheme else urljoin(f"{base_url}/", url)
-    except ValueError:
-        return None
-    return whole if urlsplit(whole).scheme.lower() in SCHEMES else None
 
 
 def each_tag(change: Callable[[re.Match[str]], str], clean: str) -> str:

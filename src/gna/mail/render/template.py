@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from gna.errors import CannotStart, Refused
+from gna.mail.footer import COMMENT
 from gna.mail.render.fields import KNOWN, Field, Words
 
 # What a template may name besides what publishers may.
@@ -59,14 +60,14 @@ def compiled(template: str) -> Page:
 
     words = Words(template, known=FIELDS)
     held = words.hold(template, decode=True)
-    fields = words.among(held)
-    if "content" not in {field.name for field in fields}:
-        raise Refused("it lacks {{ content }}, the place of what the publisher writes")
     try:
         html = mjml.mjml2html(held, fonts={})
     except ValueError as error:
         raise Refused(f"it is not MJML that compiles: {error}") from error
     _Places(words).feed(html)
+    fields = words.among(COMMENT.sub("", html))
+    if "content" not in {field.name for field in fields}:
+        raise Refused("it lacks {{ content }}, the place of what the publisher writes")
     kept = "".join(found[0] for found in KEPT.finditer(html))
     return Page(KEPT.sub("", html), kept, words, next((field for field in fields if field.name == "greeting"), None))
 

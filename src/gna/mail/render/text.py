@@ -2,13 +2,15 @@
 
 import html
 import re
+from itertools import takewhile
 
-from gna.mail.render.allowed import APART, BLOCKS
+from gna.mail.render.allowed import APART, BLOCKS, names
 
 # The sanitiser writes every tag in this way, and `<` nowhere else.
 TAG = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [^\s="<>/]+="[^"]*")*)>')
 ATTRIBUTE = re.compile(r' ([^\s="<>/]+)="([^"]*)"')
 UNDERLINES = {"h1": "=", "h2": "-"}
+STRUCK = names("del s strike")
 LONGEST_UNDERLINE = 60
 # Deeper than this, an indent says nothing any more.
 DEEPEST = 6
@@ -31,6 +33,14 @@ def as_text(fragment: str) -> str:
     return writer.text()
 
 
+def prose(fragment: str, length: int) -> str:
+    """How sanitised HTML begins to be read, without links, pictures and bullets."""
+    # Far more than is needed, most of which may be tags, so that a long text costs nothing.
+    beginning = fragment[: length * 100]
+    said = TAG.sub(lambda tag: " " if tag[2] in BLOCKS or tag[2] in ("br", "td", "th") else "", beginning)
+    return html.unescape(said.partition("<")[0])
+
+
 def shortened(text: str, length: int) -> str:
     """The beginning of a text in one line, cut at a word."""
     # Many words more than are needed, so that a long text costs nothing.
@@ -47,6 +57,7 @@ class _Writer:
         self._apart = False
         self._pre = 0
         self._indents: list[str] = []
+        self._last: list[str] = []
         self._bullet = ""
         self._lists: list[int | None] = []
         self._links: list[tuple[int, str]] = []
@@ -69,8 +80,10 @@ class _Writer:
             self._links.append((len(self._inline), attributes.get("href", "")))
         elif name == "pre":
             self._pre += 1
-        elif name in ("td", "th") and any(map(str.strip, self._inline[-3:])):
-            self._inline.append(" | ")
+        elif name in STRUCK:
+            self._inline.append("~~")
+        elif name in ("td", "th"):
+            self._next_cell()
         elif name == "blockquote":
             self._indents.append("> ")
         elif name == "dd":
@@ -87,6 +100,8 @@ class _Writer:
     def close(self, name: str) -> None:
         if name == "a":
             self._end_link()
+        elif name in STRUCK:
+            self._inline.append("~~")
         elif name in UNDERLINES:
             self._underline(UNDERLINES[name])
         if name in BLOCKS or name == "tr":
@@ -99,6 +114,12 @@ class _Writer:
         elif name in ("ul", "ol") and self._lists:
             self._lists.pop()
 
+    def _next_cell(self) -> None:
+        while self._inline and not self._inline[-1].strip():
+            self._inline.pop()
+        if self._inline:
+            self._inline.append(" | ")
+
     def _item(self) -> None:
         number = self._lists[-1] if self._lists else None
         self._bullet = "- " if number is None else f"{number}. "
@@ -108,10 +129,9 @@ class _Writer:
 
     def _end_link(self) -> None:
         start, href = self._links.pop() if self._links else (0, "")
-        said = "".join(self._inline[start:]).strip()
-        if not href or href.startswith("#") or said in (href, href.removeprefix("mailto:").removeprefix("tel:")):
-            return
-        self._inline.append(f" ({href})" if said else href)
+        said, where = "".join(self._inline[start:]).strip(), href.removeprefix("mailto:").removeprefix("tel:")
+        if where and not where.startswith("#") and said not in (href, where):
+            self._inline.append(f" ({where})" if said else where)
 
     def _underline(self, line: str) -> None:
         said = "".join(self._inline).strip()
@@ -131,10 +151,11 @@ class _Writer:
         if not said.strip():
             return
         if self._apart and self._lines:
-            self._lines.append("")
-        self._apart = False
-        for line in lines:
-            self._lines.append(self._indented(line))
+            # Between two paragraphs of a quotation, the empty line is quoted too.
+            shared = takewhile(lambda pair: pair[0] == pair[1], zip(self._last, self._indents, strict=False))
+            self._lines.append("".join([indent for indent, _ in shared][:DEEPEST]).rstrip())
+        self._apart, self._last = False, [*self._indents]
+        self._lines += map(self._indented, lines)
 
     def _indented(self, line: str) -> str:
         indents = self._indents[:DEEPEST]

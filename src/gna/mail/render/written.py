@@ -9,7 +9,7 @@ from gna.mail.render.draft import Draft, Format, printable
 from gna.mail.render.fields import Words
 from gna.mail.render.nesting import check_nesting, without_drawings
 from gna.mail.render.sanitise import sanitised
-from gna.mail.render.text import as_text
+from gna.mail.render.text import as_text, prose, shortened
 
 STYLE = re.compile(r"<style\b[^>]*>(.*?)(?:</style|\Z)", re.IGNORECASE | re.DOTALL)
 # Each takes a second or two at most; a tenth of this is a long mail.
@@ -49,12 +49,22 @@ class Written:
             return as_text(self.html)
         return self.words.hold(printable(self._draft.body_text)).strip()
 
+    def beginning(self, length: int) -> str:
+        """What an inbox, or a list, shows of it: the preheader, else how the text begins."""
+        if self.preheader:
+            return shortened(self.preheader, length)
+        return shortened(prose(self.html, length) if self._draft.body_text is None else self.text, length)
+
+    @cached_property
+    def as_html(self) -> str:
+        """The body as HTML, whatever is in it."""
+        body = self.words.hold(printable(self._draft.body), decode=True)
+        return _from_markdown(body) if self._draft.body_format is Format.MARKDOWN else body
+
     @cached_property
     def unchecked(self) -> str:
-        """The body as HTML that nobody has looked at yet, its style sheets in its style attributes."""
-        body = self.words.hold(printable(self._draft.body), decode=True)
-        html = _from_markdown(body) if self._draft.body_format is Format.MARKDOWN else body
-        html = without_drawings(html)
+        """The body as HTML that a parser can read, its style sheets in its style attributes."""
+        html = without_drawings(self.as_html)
         check_nesting(html)
         return _inlined(html)
 
