@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gna import config
 from gna.mail.compile import Bulk, Compiled, Mail, Sender
-from gna.mail.content import Content, letter, names_in
+from gna.mail.content import Content, Slot, letter, names_in, text_pieces
 from tests.factories import HELLO
 
 SENDER = Sender("The Quiet Web <news@example.org>", "https://news.example.org")
@@ -46,7 +46,7 @@ SNIPPETS = (
 statics = st.lists(st.one_of(st.sampled_from(SNIPPETS), st.text(max_size=8)), max_size=12).map("".join)
 letters = st.characters(exclude_categories=["Cs"])
 values = st.one_of(st.text(letters, max_size=40), statics)
-slots = st.sampled_from(["{{ nickname }}", "{{ nickname | friend }}", "{{ email }}"])
+slots = st.sampled_from(["{{ nickname }}", "{{ nickname | friend }}", "{{ email }}", "{{ greeting | Hi }}"])
 templates = st.lists(st.one_of(statics, slots), max_size=8).map("".join)
 
 
@@ -182,6 +182,27 @@ def test_who_has_no_name_is_greeted_with_the_fallback() -> None:
     assert mail["Subject"] == "Hi friend"
     assert text_of(mail, "html") == "<p>you &amp; me</p>"
     assert text_of(mail, "plain") == "friend"
+
+
+@pytest.mark.parametrize(("nickname", "greeted"), [("Ana <3", "Hi, Ana <3"), ("", "Hi")])
+def test_a_greeting_has_the_name_of_those_who_have_one(nickname: str, greeted: str) -> None:
+    content = Content(
+        "{{ greeting | Hi }}", '<p title="{{greeting|Hi}}">{{ greeting | Hi }}</p>', "{{ greeting | Hi }}!"
+    )
+    merged = content.merged({"nickname": nickname})
+    mail = parsed(content, BULK, nickname=nickname)
+    assert mail["Subject"] == merged.subject == greeted
+    assert text_of(mail, "plain").startswith(f"{merged.text}\n")
+    assert merged.text == f"{greeted}!"
+    escaped = greeted.replace("<", "&lt;")
+    assert text_of(mail, "html").startswith(f'<p title="{escaped}">{escaped}</p>')
+
+
+def test_equal_greetings_are_equal_slots() -> None:
+    _, first, _, second, _ = text_pieces("{{ greeting | Hi }}{{ greeting | Hi }}")
+    assert first == second
+    assert isinstance(first, Slot)
+    assert (first.name, first.fallback) == ("nickname", "")
 
 
 def test_a_value_that_looks_like_a_slot_stays_text() -> None:

@@ -54,8 +54,8 @@ def test_what_acts_or_loads_is_gone(evil: str) -> None:
 
 def test_what_mails_are_made_of_stays() -> None:
     html = (
-        '<table width="600" cellpadding="0" bgcolor="#ffffff" style="color:#000000;margin:0 auto"><tbody><tr>'
-        '<td align="center" valign="top" colspan="2"><font color="red">x</font></td></tr></tbody></table>'
+        '<table width="600" cellpadding="0" style="margin:0 auto"><tbody><tr>'
+        '<td align="center" valign="top" colspan="2"><font face="serif">x</font></td></tr></tbody></table>'
     )
     assert clean(html) == html
 
@@ -93,17 +93,22 @@ def test_a_link_leads_to_the_same_place_from_everywhere(link: str, leads: str) -
 
 
 @pytest.mark.parametrize(
-    ("html", "is_light"),
+    ("html", "mark"),
     [
-        ('<p style="background:#ffe">x</p>', True),
-        ('<table bgcolor="#ffffff"></table>', True),
-        ('<p style="background:#ffe;color:#333">x</p>', False),
-        ('<p style="background-color:#ffe;border-color:red">x</p>', True),
-        ('<p style="border-color:red">x</p>', False),
+        ('<p style="background:#ffe">x</p>', "light"),
+        ('<p style="background-color:#ffe;border-color:red">x</p>', "light"),
+        ('<p style="background:#ffe;color:#333">x</p>', "own"),
+        ('<p style="margin:0;color:#333">x</p>', "inked"),
+        ('<font color="red">x</font>', "inked"),
     ],
 )
-def test_what_has_a_background_and_no_colour_stays_readable_in_the_dark(html: str, is_light: bool) -> None:
-    assert ('class="light"' in clean(html)) is is_light
+def test_what_has_colours_of_its_own_is_marked_so_that_it_can_be_read_in_the_dark(html: str, mark: str) -> None:
+    name, _, rest = html.partition(" ")
+    assert clean(html) == f'{name} class="{mark}" {rest}'
+
+
+def test_a_border_is_no_colour_to_read() -> None:
+    assert "class" not in clean('<p style="border-color:red">x</p>')
 
 
 def test_a_table_with_a_head_is_one_to_be_read_and_classes_are_only_ours() -> None:

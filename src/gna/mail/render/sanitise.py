@@ -14,7 +14,8 @@ ATTRIBUTES_WRITTEN = r'((?: [^\s="<>/]+="[^"]*")*)'
 OPENING = re.compile(rf"<([a-z][a-z0-9]*){ATTRIBUTES_WRITTEN}>")
 # A table that has a head is one to be read; others only hold things in their places.
 DATA = re.compile(rf"<table{ATTRIBUTES_WRITTEN}>(?=\s*<thead)")
-COLOURED = re.compile(r'[";]color:')
+GROUND = re.compile(r"""[";]background|[ ]bgcolor=""")
+INK = re.compile(r"""[";]color:|[ ]color=""")
 # So much of a link must be the publisher's own before a reader's value may follow.
 RESTED = re.compile(r"https?://[^/?#]+[/?#]|mailto:|tel:|/(?!/)|[?#]", re.IGNORECASE)
 
@@ -54,10 +55,12 @@ def sanitised(html: str, words: Words, base_url: str) -> str:
 
 
 def _marked(tag: re.Match[str]) -> str:
-    """The tag, marked if it has a background but no colour of its own: on it, our dark mode must not write in white."""
-    if "background" not in tag[2] and "bgcolor" not in tag[2]:
+    """The tag, marked if it has colours of its own, so that a template can keep it readable in the dark."""
+    ground, ink = GROUND.search(tag[2]), INK.search(tag[2])
+    if not ground and not ink:
         return tag[0]
-    return tag[0] if COLOURED.search(tag[2]) else f'<{tag[1]} class="light"{tag[2]}>'
+    mark = "own" if ground and ink else "light" if ground else "inked"
+    return f'<{tag[1]} class="{mark}"{tag[2]}>'
 
 
 def _why_not(name: str, value: str, words: Words) -> str | None:
