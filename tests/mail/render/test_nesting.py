@@ -1,13 +1,17 @@
 """Hostile HTML is refused quickly; what people write passes."""
 
+import re
 import time
 from contextlib import suppress
 
+import nh3
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from gna.errors import Refused
 from gna.mail.render import Draft, Format, Frame, check, compose
-from gna.mail.render.nesting import check_nesting, without_drawings
+from gna.mail.render.nesting import DEEPEST, check_nesting, without_drawings
 
 FRAME = Frame("S", "https://news.example.org")
 SIZE = 1_000_000
@@ -73,6 +77,7 @@ def test_what_is_only_long_or_sloppy_passes(html: str) -> None:
     [
         ("a<svg><path/><title>x</title></svg>b", "ab"),
         ("a<MATH x>b</Math >c", "ac"),
+        ("a<select><option>b</select>c", "ac"),
         ("a<svg>b", "a<x-svg>b"),
         ("a</svg>b<svg/>", "a</x-svg>b<x-svg/>"),
         ("<s<svg></svg>vg>x", "<x-svg>x"),
@@ -80,6 +85,35 @@ def test_what_is_only_long_or_sloppy_passes(html: str) -> None:
 )
 def test_drawings_are_taken_out(html: str, left: str) -> None:
     assert without_drawings(html) == left
+
+
+TAGS = (
+    *("div", "p", "b", "i", "a", "font", "nobr", "table", "tr", "td", "th", "tbody", "caption", "ul", "li", "dl", "dd"),
+    *("span", "h1", "button", "object", "marquee", "form", "blockquote", "pre", "template", "select", "option", "svg"),
+    *("style", "script", "title", "textarea", "body", "html", "section", "unknown"),
+)
+WRITTEN = ("<%s>", "<%s>", "</%s>", "x<%s a=1>")
+HELD = {*TAGS} - {"style", "script", "title", "textarea", "template"}
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.sampled_from(WRITTEN), st.sampled_from(TAGS)), min_size=1, max_size=7))
+@example([("<%s>", "li"), ("<%s>", "dd")])
+@example([("<%s>", "span"), ("<%s>", "div"), ("</%s>", "span")])
+@example([("<%s>", "object"), ("<%s>", "marquee"), ("</%s>", "object")])
+def test_a_parser_never_nests_deeper_than_we_think(tags: list[tuple[str, str]]) -> None:
+    soup = without_drawings("".join(written % name for written, name in tags) * 400)
+    try:
+        check_nesting(soup)
+    except Refused:
+        return
+    parsed = nh3.clean(soup, tags=HELD, clean_content_tags=set(), attributes={"*": {"a"}})
+    deep = deepest = 0
+    for tag in re.finditer("<(/?)[a-z]", parsed):
+        deep += -1 if tag[1] else 1
+        deepest = max(deepest, deep)
+    assert deepest <= DEEPEST
+    assert len(parsed) < 20 * len(soup) + 1000
 
 
 HOSTILE = {

@@ -15,7 +15,7 @@ TAGS = names(
 # These go with all that is in them.
 GONE = names(
     "applet audio canvas embed iframe math noembed noframes noscript object script select style svg template textarea",
-    "title video xmp",
+    "title video x-select xmp",
 )
 
 CELL = names("align valign width height bgcolor colspan rowspan nowrap abbr scope headers")
