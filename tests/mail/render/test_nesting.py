@@ -79,6 +79,8 @@ def test_what_is_only_long_or_sloppy_passes(html: str) -> None:
         ("a<MATH x>b</Math >c", "ac"),
         ("a<select><option>b</select>c", "ac"),
         ("a<svg>b", "a<x-svg>b"),
+        ("a<!-- <svg> -->b<svg>c</svg>d", "abd"),
+        ("a<!-- c -->b", "a<!-- c -->b"),
         ("a</svg>b<svg/>", "a</x-svg>b<x-svg/>"),
         ("<s<svg></svg>vg>x", "<x-svg>x"),
     ],

@@ -20,8 +20,9 @@ VALUE = r"""[ \t\n]*+=[ \t\n]*+(?:"[^"]*+"|'[^']*+'|[^>"' \t\n][^> \t\n]*+)?+"""
 ATTRIBUTE = rf"[^/> \t\n][^/>= \t\n]*+(?:{VALUE})?+"
 ATTRIBUTES = rf"(?:[/ \t\n]++|{ATTRIBUTE})*+"
 HEAD = re.compile(rf"<[a-z][^/> \t\n]*+({ATTRIBUTES})", re.IGNORECASE)
+COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
 TAG = re.compile(
-    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?:[!?]|/[^a-z>])[^>]*+"
+    rf"{COMMENT.pattern}|<(?:[!?]|/[^a-z>])[^>]*+"
     r"|<(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript)(?=[/> \t\n])"
     rf"{ATTRIBUTES}>.*?(?:</\1(?=[/> \t\n])|\Z)"
     rf"|<(/?)([a-z][^/> \t\n]*+){ATTRIBUTES}(?:>|\Z)",
@@ -31,7 +32,9 @@ DRAWING = re.compile(r"<(/?)(?:svg|math|select)\b[^>]*>?", re.IGNORECASE)
 
 
 def without_drawings(html: str) -> str:
-    """The HTML without drawings, formulas and menus: no mail can hold them, and parsers read them by rules of their own."""
+    """The HTML without drawings, formulas and menus, which no mail can hold and which parsers read by other rules."""
+    # One that was commented out has no end, or that of another.
+    html = COMMENT.sub(lambda comment: "" if DRAWING.search(comment[0]) else comment[0], html)
     kept, end, start = [], 0, None
     for tag in DRAWING.finditer(html):
         if not tag[1]:

@@ -15,6 +15,7 @@ LONGEST_UNDERLINE = 60
 # Deeper than this, an indent says nothing any more.
 DEEPEST = 6
 SPACE = re.compile(r"[ \t\n\xa0]+")
+EMPTY_LINES = re.compile(r"\n\s*\n")
 
 
 def as_text(fragment: str) -> str:
@@ -28,7 +29,9 @@ def as_text(fragment: str) -> str:
         if tag[1]:
             writer.close(tag[2])
         else:
-            writer.open(tag[2], {name: html.unescape(value) for name, value in ATTRIBUTE.findall(tag[3])})
+            writer.open(
+                tag[2], {name: html.unescape(value) for name, value in ATTRIBUTE.findall(tag[3])} if tag[3] else {}
+            )
     writer.say(html.unescape(fragment[end:]))
     return writer.text()
 
@@ -51,6 +54,8 @@ def shortened(text: str, length: int) -> str:
 
 
 class _Writer:
+    """Writes down what it is told, tag by tag."""
+
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._inline: list[str] = []
@@ -145,19 +150,28 @@ class _Writer:
             self._apart = True
 
     def _flush(self) -> None:
+        if not self._inline:
+            return
         said, self._inline = "".join(self._inline), []
         self._links = [(0, href) for _, href in self._links]
-        lines = said.strip("\n").split("\n") if self._pre else [line.strip() for line in said.strip().split("\n")]
         if not said.strip():
             return
         if self._apart and self._lines:
-            # Between two paragraphs of a quotation, the empty line is quoted too.
-            shared = takewhile(lambda pair: pair[0] == pair[1], zip(self._last, self._indents, strict=False))
-            self._lines.append("".join([indent for indent, _ in shared][:DEEPEST]).rstrip())
+            self._lines.append(self._between() if self._last else "")
         self._apart, self._last = False, [*self._indents]
-        self._lines += map(self._indented, lines)
+        if self._pre:
+            self._lines += map(self._indented, said.strip("\n").split("\n"))
+        else:
+            self._lines += (self._indented(line.strip()) for line in EMPTY_LINES.sub("\n\n", said.strip()).split("\n"))
+
+    def _between(self) -> str:
+        """The empty line between two paragraphs; in a quotation it is quoted too."""
+        shared = takewhile(lambda pair: pair[0] == pair[1], zip(self._last, self._indents, strict=False))
+        return "".join([indent for indent, _ in shared][:DEEPEST]).rstrip()
 
     def _indented(self, line: str) -> str:
+        if not self._indents:
+            return line.rstrip()
         indents = self._indents[:DEEPEST]
         if self._bullet and len(self._indents) <= DEEPEST:
             indents = [*indents[:-1], self._bullet]
