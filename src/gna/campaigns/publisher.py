@@ -128,14 +128,14 @@ def _end(tx: Connection, delivery_id: str, *, now: datetime) -> None:
     """Write down how a delivery ended, once."""
     locked(tx, tx.execute(sa.select(d.campaign_id).where(d.id == delivery_id)).scalar_one())
     row = tx.execute(
-        sa.select(d.state, d.mailing_id, m.state.label("mailing"), m.reasons)
+        sa.select(d.state, d.mailing_id, m.state.label("mailing"), m.reasons, m.retryable_count)
         .join(mailing_rows, m.id == d.mailing_id)
         .where(d.id == delivery_id)
     ).one()
     if row.state != Sending.SENDING or row.mailing != mailings.State.DONE:
         return  # another worker was faster
     sums = mailings.totals(tx, row.mailing_id)
-    end = verdict(sent=sums.sent, failed=sums.failed, left_over=mailings.left_over(tx, row.mailing_id))
+    end = verdict(sent=sums.sent, failed=sums.failed, left_over=row.retryable_count > 0)
     detail = _why(sums, row.reasons or []) if end == Sending.FAILED else None
     move_delivery(tx, delivery_id, Sending.SENDING, end, finished_at=now, error_detail=detail)
     logger.info("delivery ended", delivery=delivery_id, state=str(end), sent=sums.sent, failed=sums.failed)

@@ -57,6 +57,8 @@ mailings = sa.Table(
     sa.Column("fill_until", sa.Text),
     # Why messages failed, the most frequent first, without the addresses.
     sa.Column("reasons", db.type_json),
+    # How many of the failed were left over when it ended, for somebody to try again.
+    sa.Column("retryable_count", sa.Integer, nullable=False, server_default="0"),
 )
 
 # What a mail of many may say of each of them.
@@ -164,6 +166,8 @@ def resume(tx: Connection, mailing: int) -> None:
 def retry(tx: Connection, mailing: int, *, now: datetime) -> int:
     """Try again what was given up; says how many. Whoever got theirs gets nothing."""
     _move(tx, mailing, State.DONE, State.GOING, finished_at=None)
+    row = tx.execute(sa.select(mailings).where(mailings.c.id == mailing)).one()
+    others = _counted(row.reasons) - _reasons(tx, mailing)
     given_up = tx.execute(
         sa.update(messages)
         .where(messages.c.mailing_id == mailing, is_given_up)
@@ -171,7 +175,9 @@ def retry(tx: Connection, mailing: int, *, now: datetime) -> int:
     ).rowcount
     if not given_up:
         raise NotAllowedNow("Nothing is left to be tried again")
-    count(tx, mailing, failed=-given_up)
+    # Also who left since then has not failed any more: they are among those that are missed in the end.
+    count(tx, mailing, failed=-max(given_up, row.retryable_count))
+    tx.execute(_change(mailing).values(reasons=_listed(others), retryable_count=0))
     return given_up
 
 
@@ -207,10 +213,11 @@ def finish(tx: Connection, *, now: datetime) -> list[tuple[int, Totals]]:
     # Somebody may have been put among the people by hand after they were counted.
     audience = sa.case((mailing.audience < known, known), else_=mailing.audience)
     ended = sa.update(mailings).where(over).values(state=State.DONE, finished_at=now, audience=audience)
-    done = tx.scalars(ended.returning(mailing.id)).all()
-    for one in done:
-        tx.execute(_change(one).values(reasons=_reasons(tx, one)))
-    return [(one, totals(tx, one)) for one in done]
+    done = tx.execute(ended.returning(mailing.id, mailing.sent_count, mailing.reasons)).all()
+    for row in done:
+        reasons = _listed(_counted(row.reasons) + _reasons(tx, row.id))
+        tx.execute(_change(row.id).values(reasons=reasons, retryable_count=_retryable(tx, row)))
+    return [(row.id, totals(tx, row.id)) for row in done]
 
 
 def ending(tx: Connection) -> bool:
@@ -220,19 +227,26 @@ def ending(tx: Connection) -> bool:
     return tx.execute(filled.limit(1)).first() is not None
 
 
-def left_over(tx: Connection, mailing: int) -> bool:
-    """Whether messages were given up that nobody had refused for good."""
+def _retryable(tx: Connection, mailing: Any) -> int:
+    """How many messages somebody may want to try again: what nobody refused, or all if nothing was sent."""
     m = messages.c
-    given_up = sa.select(m.id).where(m.mailing_id == mailing, is_given_up, m.exhausted)
-    return tx.execute(given_up.limit(1)).first() is not None
+    given_up = sa.select(sa.func.count()).where(m.mailing_id == mailing.id, is_given_up)
+    return tx.scalar(given_up.where(m.exhausted) if mailing.sent_count else given_up) or 0
 
 
-def _reasons(tx: Connection, mailing: int) -> list[dict[str, Any]]:
+def _reasons(tx: Connection, mailing: int) -> Counter[str]:
     """Why messages were given up, while they are still there to be asked."""
     m = messages.c
     said = tx.scalars(sa.select(m.last_error).where(m.mailing_id == mailing, is_given_up).limit(SAMPLE))
-    counted = Counter(without_addresses(error or "No reason was given") for error in said)
-    return [{"reason": reason, "count": number} for reason, number in counted.most_common(REASONS)]
+    return Counter(without_addresses(error or "No reason was given") for error in said)
+
+
+def _counted(reasons: list[dict[str, Any]] | None) -> Counter[str]:
+    return Counter({one["reason"]: one["count"] for one in reasons or ()})
+
+
+def _listed(reasons: Counter[str]) -> list[dict[str, Any]]:
+    return [{"reason": reason, "count": number} for reason, number in reasons.most_common(REASONS)]
 
 
 def forget_some(tx: Connection, *, now: datetime) -> bool:

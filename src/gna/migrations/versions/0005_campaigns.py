@@ -17,6 +17,7 @@ def upgrade() -> None:
         sa.Column("list_key", sa.Text()),
         sa.Column("fill_until", sa.Text()),
         sa.Column("reasons", type_json),
+        sa.Column("retryable_count", sa.Integer(), nullable=False, server_default="0"),
     ):
         op.add_column("mailings", column)
     _campaigns()
