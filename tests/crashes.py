@@ -5,14 +5,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple, Protocol
 
 import sqlalchemy as sa
 
-from gna import clock, ids, tokens
+from gna import clock
 from gna.db import Database
 from gna.delivery import mailings
 from gna.delivery.mailings import State
@@ -20,13 +19,12 @@ from gna.jobs.workers import workers
 from gna.mail.content import Content
 from gna.outbox import Kind, is_sending, messages
 from gna.subscribers.table import subscribers
-from tests.factories import NEWS
+from tests.factories import NEWS, readers
 from tests.running import Gna, until
 from tests.servers import wait_until
 
 # A server still reads what the dead had written to it: so long after a kill nothing more comes of it.
 AFTERMATH = 0.1
-TOGETHER = 1000
 MESSAGE_ID = re.compile(rb"^Message-ID: <(.+)@.+>\r$", re.MULTILINE | re.IGNORECASE)
 TO = re.compile(rb"^To: (.+)\r$", re.MULTILINE)
 
@@ -98,21 +96,14 @@ def sending(db: Database, worker: str) -> frozenset[str]:
 def a_campaign(db: Database, *, people: int, content: Content = NEWS) -> Campaign:
     """A campaign to so many people, all in the outbox."""
     now = clock.now()
-    addresses = [f"p{number}@example.org" for number in range(people)]
-    rows = ({**_a_reader(to), "created_at": now, "activated_at": now} for to in addresses)
+    addresses = readers(db, people)
     with db.write() as tx:
-        while some := list(islice(rows, TOGETHER)):
-            tx.execute(sa.insert(subscribers), some)
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=now)
         everybody = sa.select(subscribers.c.id)
         mailings.expect(tx, mailing, mailings.measure(tx, everybody))
         while mailings.fill(tx, mailing, content, everybody, now=now):
             pass
-    return Campaign(db, mailing, frozenset(addresses))
-
-
-def _a_reader(email: str) -> dict[str, str]:
-    return {"id": ids.new(), "email": email, "nickname": "Ana", "unsubscribe_token": tokens.new()}
+    return Campaign(db, mailing, addresses)
 
 
 @dataclass

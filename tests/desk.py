@@ -2,11 +2,10 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from httpx2 import Response
-from starlette.testclient import TestClient
+from httpx2 import Client, Response
 
 from gna import clock
 from gna.campaigns.publisher import Publisher
@@ -25,10 +24,25 @@ FROM = From("The Quiet Web <news@example.org>", FRAME.base_url)
 API = "/admin/api/campaigns"
 
 
+class Sums(NamedTuple):
+    """What became of a campaign's people: always all of them."""
+
+    audience: int
+    sent: int
+    failure: int
+    skipped: int
+    remaining: int
+
+    @property
+    def agree(self) -> bool:
+        """Whether everybody is counted once."""
+        return self.audience == sum(self[1:])
+
+
 class Desk:
     """A publisher at the admin API, and the worker that serves them."""
 
-    def __init__(self, client: TestClient, db: Database) -> None:
+    def __init__(self, client: Client, db: Database) -> None:
         self.client = client
         self.db = db
         self.provider = FakeProvider()
@@ -104,6 +118,14 @@ class Desk:
         with self.db.write() as tx:
             its = campaigns.c.id == campaign["id"]
             tx.execute(sa.update(campaigns).where(its).values(scheduled_at=clock.now() - ago))
+
+    def sums(self, campaign: dict[str, Any]) -> Sums:
+        """What became of it so far."""
+        return Sums._make(self.sees(campaign)[f"{name}_count"] for name in Sums._fields)
+
+    def is_published(self, campaign: dict[str, Any]) -> bool:
+        """Whether it has ended, well or not."""
+        return bool(self.sees(campaign)["state"] == "published")
 
     def got(self) -> list[str]:
         """Who got a mail, in order."""

@@ -1,6 +1,7 @@
 """Plain factories: the shortest way to a row in a given state."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,6 +33,18 @@ def a_subscriber(tx: Connection, *, email: str = "ana@example.org", activated: b
     }
     tx.execute(sa.insert(subscribers).values(values | columns))
     return str((values | columns)["id"])
+
+
+def readers(db: Database, people: int, *, name: str = "p", **columns: Any) -> frozenset[str]:
+    """So many people who have confirmed, `p0@example.org` and so on; says their addresses."""
+    now = clock.now()
+    addresses = [f"{name}{number}@example.org" for number in range(people)]
+    same = {"nickname": "Ana", "created_at": now, "activated_at": now, **columns}
+    rows = ({"id": ids.new(), "email": to, "unsubscribe_token": tokens.new(), **same} for to in addresses)
+    with db.write() as tx:
+        while some := list(islice(rows, 1000)):
+            tx.execute(sa.insert(subscribers), some)
+    return frozenset(addresses)
 
 
 def a_message(tx: Connection, *, to: str = "ana@example.org", key: str | None = None, **columns: Any) -> str:

@@ -1,8 +1,10 @@
 """Postfix, a real SMTP server, and its `smtp-sink`. Debian: `apt install postfix`."""
 
 import os
+import re
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.servers import HOST, NOBODY, Server
 
@@ -51,6 +53,18 @@ default_transport = error:5.1.2 only mail to example.org is delivered here
 """
 
 
+TO, MESSAGE_ID = re.compile(rb"^To: (.+)$", re.MULTILINE), re.compile(rb"^Message-ID: <(.+)>$", re.MULTILINE)
+QUEUE_ID = re.compile(rb"^Received: .+\n\s.+\n?.* id (\w+)", re.MULTILINE)
+
+
+class Arrival(NamedTuple):
+    """A mail that was accepted once; the same mail accepted again has another id in the queue."""
+
+    to: str
+    message_id: str
+    queue_id: str
+
+
 def why_missing() -> str | None:
     """Return what has to be done before Postfix can run, or None if it can."""
     if not MASTER.exists():
@@ -88,6 +102,17 @@ class Postfix(Server):
         """Return the mails delivered so far, in any order, with the headers that Postfix added."""
         return [file.read_bytes() for file in (self.directory / "mail/new").glob("*")]
 
+    def count(self) -> int:
+        """How many mails were delivered so far."""
+        return sum(1 for _ in (self.directory / "mail/new").glob("*"))
+
+    def arrivals(self) -> set[Arrival]:
+        """What was accepted so far and delivered.
+
+        Postfix itself delivers a mail again if it was ended in between: in its queue it was one.
+        """
+        return {Arrival._make(_found(what, mail) for what in (TO, MESSAGE_ID, QUEUE_ID)) for mail in self.received()}
+
     def _make_directories(self) -> None:
         queue = self.directory / "queue"
         for directory in (self.directory / "etc", queue, queue / "pid"):
@@ -99,6 +124,12 @@ class Postfix(Server):
         mail = self.directory / "mail"
         mail.mkdir(exist_ok=True)
         os.chown(mail, NOBODY, NOBODY)
+
+
+def _found(what: re.Pattern[bytes], mail: bytes) -> str:
+    match = what.search(mail)
+    assert match, mail[:500]
+    return match[1].decode()
 
 
 class SmtpSink(Server):

@@ -1,0 +1,98 @@
+"""The mail server goes away in the middle of a campaign: everybody gets it once, and the sums say so."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+
+from gna.db import Database
+from gna.outbox import is_waiting, messages
+from gna.subscribers.table import subscribers
+from tests.desk import Desk, Sums
+from tests.factories import count, readers
+from tests.running import Gna, until
+from tests.servers import postfix
+from tests.servers.postfix import Arrival, Postfix
+
+REFUSED = "p7@example.org"
+REFUSALS = f"check_recipient_access inline:{{ {{ {REFUSED} = 550 5.1.1 nobody of that name }} }}"
+ADDRESS = re.compile(r"[\w.+-]+@example\.org")
+CONNECTIONS = 10
+PEOPLE = 5000
+
+
+@pytest.fixture
+def server() -> Iterator[Postfix]:
+    """A mail server that knows all but one of our readers."""
+    if reason := postfix.why_missing():
+        pytest.skip(reason)
+    with Postfix(smtpd_recipient_restrictions=REFUSALS) as running:
+        yield running
+
+
+def test_it_comes_back_and_nobody_is_forgotten_or_mailed_twice(
+    server: Postfix, start: Callable[..., Gna], db: Database, database_url: str
+) -> None:
+    people = readers(db, PEOPLE)
+    gna = start(DATABASE_URL=database_url, **by_smtp(server))
+    with httpx2.Client(base_url=gna.url, timeout=30) as client:
+        desk = Desk(client, db)
+        campaign = desk.writes(subject="News for {{ nickname | you }}")
+        assert desk.asks(campaign, "send").status_code == 200
+        until(lambda: server.count() > 300, within=30)
+
+        server.stop()
+        until(lambda: "the provider takes no mail" in gna.log.read_text(), within=10)
+        assert desk.sums(campaign).remaining > 1000, "it went away too late"
+        leaver, token = somebody_who_waits(db)
+        assert client.post("/api/unsubscribe", params={"token": token}).status_code == 200
+        server.start()
+
+        until(lambda: desk.is_published(campaign), 60, lambda: f"{desk.sums(campaign)}")
+        until(lambda: {mail.to for mail in server.arrivals()} >= people - {leaver, REFUSED}, within=20)
+        assert desk.sums(campaign) == Sums(PEOPLE, sent=PEOPLE - 2, failure=1, skipped=1, remaining=0)
+        [delivery] = desk.sees(campaign)["deliveries"]
+        assert delivery["state"] == "sent"
+        assert [reason["count"] for reason in delivery["reasons"]] == [1]
+    check_arrivals(server.arrivals(), people - {leaver, REFUSED})
+    check_that_nobody_is_named(db)
+
+
+def by_smtp(server: Postfix) -> dict[str, str]:
+    url = f"smtp://{server.host}:{server.port}"
+    return {"EMAIL_PROVIDER": "smtp", "SMTP_URL": url, "SMTP_CONNECTIONS": str(CONNECTIONS)}
+
+
+def somebody_who_waits(db: Database) -> tuple[str, str]:
+    """The address, and the token in the mails, of somebody whose mail was never tried."""
+    s, m = subscribers.c, messages.c
+    theirs = sa.select(s.email, s.unsubscribe_token).join(messages, m.subscriber_id == s.id)
+    with db.read() as tx:
+        found = tx.execute(theirs.where(is_waiting, m.attempt_count == 0, s.email != REFUSED)).first()
+    assert found, "everybody's mail was tried"
+    return found.email, found.unsubscribe_token
+
+
+def check_arrivals(arrivals: set[Arrival], people: frozenset[str]) -> None:
+    """Everybody has exactly one mail.
+
+    A server that is ended between taking a mail and saying so leaves everybody in doubt, and gets that mail again:
+    one at most for each connection, and with the same Message-ID, by which mail programs know it.
+    """
+    assert {mail.to for mail in arrivals} == people
+    different = Counter(to for to, _ in {(mail.to, mail.message_id) for mail in arrivals})
+    assert {*different.values()} == {1}
+    assert len(arrivals) - len(people) <= CONNECTIONS
+    assert max(Counter(mail.to for mail in arrivals).values()) <= 2
+
+
+def check_that_nobody_is_named(db: Database) -> None:
+    with db.read() as tx:
+        assert count(tx, messages) == 0
+        tables = [name for name in sa.inspect(tx).get_table_names() if not name.startswith("subscriber")]
+        rows = chain.from_iterable(tx.execute(sa.text(f'SELECT * FROM "{name}"')).all() for name in tables)
+        assert [row for row in rows if ADDRESS.search(str(row))] == []
