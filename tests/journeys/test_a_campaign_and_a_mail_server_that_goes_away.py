@@ -1,17 +1,28 @@
 """The mail server goes away in the middle of a campaign: everybody gets it once, and the sums say so."""
 
+import asyncio
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from itertools import chain
+from pathlib import Path
 
 import httpx2
 import pytest
 import sqlalchemy as sa
+from starlette.testclient import TestClient
 
+from gna.config import Settings
 from gna.db import Database
+from gna.delivery import appetite, retry
+from gna.jobs.engine import Engine
 from gna.outbox import is_waiting, messages
 from gna.subscribers.table import subscribers
+from gna.worker import provider_of, steps
+from tests.conftest import settings_for
 from tests.desk import Desk, Sums
 from tests.factories import count, readers
 from tests.running import Gna, until
@@ -22,7 +33,7 @@ REFUSED = "p7@example.org"
 REFUSALS = f"check_recipient_access inline:{{ {{ {REFUSED} = 550 5.1.1 nobody of that name }} }}"
 ADDRESS = re.compile(r"[\w.+-]+@example\.org")
 CONNECTIONS = 10
-PEOPLE = 5000
+PEOPLE, FEW = 5000, 200
 
 
 @pytest.fixture
@@ -32,6 +43,11 @@ def server() -> Iterator[Postfix]:
         pytest.skip(reason)
     with Postfix(smtpd_recipient_restrictions=REFUSALS) as running:
         yield running
+
+
+@pytest.fixture
+def desk(client: TestClient, db: Database) -> Desk:
+    return Desk(client, db)
 
 
 def test_it_comes_back_and_nobody_is_forgotten_or_mailed_twice(
@@ -60,6 +76,58 @@ def test_it_comes_back_and_nobody_is_forgotten_or_mailed_twice(
         assert [reason["count"] for reason in delivery["reasons"]] == [1]
     check_arrivals(server.arrivals(), people - {leaver, REFUSED})
     check_that_nobody_is_named(db)
+
+
+def test_it_stays_away_and_a_retry_reaches_only_those_who_got_nothing(
+    server: Postfix, desk: Desk, db: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "WAITS", (timedelta(milliseconds=10),))
+    monkeypatch.setattr(appetite, "HOLDS", (0.0,))
+    people = readers(db, FEW)
+    with working(db, settings_for(database_url, tmp_path, **by_smtp(server))):
+        campaign = desk.writes()
+        assert desk.asks(campaign, "send").status_code == 200
+        until(lambda: server.count() > FEW / 10, within=30)
+        server.stop()
+        until(lambda: desk.is_published(campaign), 30, lambda: f"{desk.sums(campaign)}")
+        sums, [delivery] = desk.sums(campaign), desk.sees(campaign)["deliveries"]
+        assert delivery["state"] == "failed"
+        assert sums.agree
+        assert (sums.skipped, sums.remaining) == (0, 0)
+        assert sums.failure > FEW / 10, "it went away too late"
+        assert delivery["error_detail"].startswith(f"{sums.failure} of {FEW} mails could not be sent: ")
+        assert f"{server.host}:{server.port} cannot be reached" in delivery["error_detail"]
+        assert not ADDRESS.search(delivery["error_detail"])
+
+        server.start()
+        assert desk.retries(campaign).status_code == 200
+        until(lambda: desk.is_published(campaign), 30, lambda: f"{desk.sums(campaign)}")
+    until(lambda: {mail.to for mail in server.arrivals()} >= people - {REFUSED}, within=20)
+    assert desk.sums(campaign) == Sums(FEW, sent=FEW - 1, failure=1, skipped=0, remaining=0)
+    [delivery] = desk.sees(campaign)["deliveries"]
+    assert (delivery["state"], delivery["error_detail"]) == ("sent", None)
+    check_arrivals(server.arrivals(), people - {REFUSED})
+    check_that_nobody_is_named(db)
+
+
+@contextmanager
+def working(db: Database, settings: Settings) -> Iterator[None]:
+    """The background work goes on in a thread."""
+    told = threading.Event()
+
+    async def work() -> None:
+        engine = Engine(db, steps(db, provider_of(settings), settings))
+        await engine.start()
+        await asyncio.to_thread(told.wait)
+        await engine.stop()
+
+    thread = threading.Thread(target=asyncio.run, args=(work(),))
+    thread.start()
+    try:
+        yield
+    finally:
+        told.set()
+        thread.join()
 
 
 def by_smtp(server: Postfix) -> dict[str, str]:
