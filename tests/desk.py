@@ -107,11 +107,14 @@ class Desk:
 
     def works(self, stale_after: timedelta = timedelta(hours=6)) -> None:
         """The worker does everything that can be done now."""
-        publisher = Publisher(self.db, frame=FRAME, stale_after=stale_after)
-        while publisher.work():
+        while self.publishes(stale_after):
             pass
         asyncio.run(self._send())
-        publisher.work()
+        self.publishes(stale_after)
+
+    def publishes(self, stale_after: timedelta = timedelta(hours=6)) -> bool:
+        """The publisher does one round: starts what is due, and makes a chunk of messages for each campaign."""
+        return Publisher(self.db, frame=FRAME, stale_after=stale_after).work()
 
     def time_comes(self, campaign: dict[str, Any], ago: timedelta = timedelta(seconds=1)) -> None:
         """The moment of a scheduled campaign was so long ago."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -49,9 +50,9 @@ class Audience:
         chosen = {"list": self.list_key, "attributes": dict(self.attributes)}
         return {name: value for name, value in chosen.items() if value}
 
-    def people(self, tx: Connection) -> sa.Select[tuple[str]]:
-        """The query for the ids of these people, as they are now."""
-        people = sa.select(s.id).where(s.activated_at.is_not(None))
+    def people(self, tx: Connection, *, confirmed_by: datetime | None = None) -> sa.Select[tuple[str]]:
+        """The query for the ids of these people, as they are now; `confirmed_by` leaves out who came later."""
+        people = sa.select(s.id).where(s.activated_at <= confirmed_by if confirmed_by else s.activated_at.is_not(None))
         if self.list_key:
             people = people.where(on_list(self.list_key))
         written = SQLITE_HAS if tx.dialect.name == "sqlite" else POSTGRESQL_HAS

@@ -80,7 +80,7 @@ class Publisher:
         """Give the next of a delivery's people their messages; False if everybody has theirs."""
         audience = Audience.parse(delivery.audience)
         with self._db.read() as tx:
-            people = audience.people(tx)
+            people = audience.people(tx, confirmed_by=delivery.started_at)
             reach = mailings.measure(tx, people) if delivery.fill_until is None else None
             content = contents_of(tx, [delivery.content_hash])[delivery.content_hash]
         with self._db.write() as tx:
@@ -93,7 +93,8 @@ class Publisher:
 
 def _due(tx: Connection, *, now: datetime) -> Due:
     starts = sa.select(c.id).where(c.state == State.SCHEDULED, c.scheduled_at <= now, c.held.is_(None))
-    under_way = sa.select(d.id, d.mailing_id, d.content_hash, c.audience, m.fill_until, m.filled_at, m.state)
+    its_mailing = (m.fill_until, m.filled_at, m.state)
+    under_way = sa.select(d.id, d.mailing_id, d.content_hash, d.started_at, c.audience, *its_mailing)
     going = tx.execute(
         under_way.select_from(deliveries)
         .join(campaigns, c.id == d.campaign_id)
