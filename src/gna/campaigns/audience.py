@@ -18,7 +18,9 @@ TEXT_MAX = 200
 # SQLite writes true as 1, and a number as it likes; as text both databases say the same.
 SQLITE_HAS = """EXISTS (SELECT 1 FROM json_each(subscribers.attributes) WHERE key = :{key} AND
 CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END = :{value})"""
-POSTGRESQL_HAS = "subscribers.attributes ->> CAST(:{key} AS text) = :{value}"
+# A list or an object has no such text on SQLite, and matches nothing.
+POSTGRESQL_HAS = """subscribers.attributes ->> CAST(:{key} AS text) = :{value} AND
+jsonb_typeof(subscribers.attributes -> CAST(:{key} AS text)) NOT IN ('array', 'object')"""
 
 
 @dataclass(frozen=True)
