@@ -33,7 +33,7 @@ REFUSED = "p7@example.org"
 REFUSALS = f"check_recipient_access inline:{{ {{ {REFUSED} = 550 5.1.1 nobody of that name }} }}"
 ADDRESS = re.compile(r"[\w.+-]+@example\.org")
 CONNECTIONS = 10
-PEOPLE, FEW = 5000, 200
+PEOPLE, FEW = 5000, 150
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_it_comes_back_and_nobody_is_forgotten_or_mailed_twice(
         server.start()
 
         until(lambda: desk.is_published(campaign), 60, lambda: f"{desk.sums(campaign)}")
-        until(lambda: {mail.to for mail in server.arrivals()} >= people - {leaver, REFUSED}, within=20)
+        until(lambda: server.count() >= PEOPLE - 2 and server.is_empty(), within=20)
         assert desk.sums(campaign) == Sums(PEOPLE, sent=PEOPLE - 2, failure=1, skipped=1, remaining=0)
         [delivery] = desk.sees(campaign)["deliveries"]
         assert delivery["state"] == "sent"
@@ -102,7 +102,7 @@ def test_it_stays_away_and_a_retry_reaches_only_those_who_got_nothing(
         server.start()
         assert desk.retries(campaign).status_code == 200
         until(lambda: desk.is_published(campaign), 30, lambda: f"{desk.sums(campaign)}")
-    until(lambda: {mail.to for mail in server.arrivals()} >= people - {REFUSED}, within=20)
+    until(lambda: server.count() >= FEW - 1 and server.is_empty(), within=20)
     assert desk.sums(campaign) == Sums(FEW, sent=FEW - 1, failure=1, skipped=0, remaining=0)
     [delivery] = desk.sees(campaign)["deliveries"]
     assert (delivery["state"], delivery["error_detail"]) == ("sent", None)

@@ -106,6 +106,11 @@ class Postfix(Server):
         """How many mails were delivered so far."""
         return sum(1 for _ in (self.directory / "mail/new").glob("*"))
 
+    def is_empty(self) -> bool:
+        """Whether everything that it took was delivered; half a mail is not taken, and its file not executable."""
+        queues = (self.directory / "queue" / name for name in ("incoming", "active", "deferred"))
+        return not any(file.is_file() and os.access(file, os.X_OK) for queue in queues for file in queue.rglob("*"))
+
     def arrivals(self) -> set[Arrival]:
         """What was accepted so far and delivered.
 
