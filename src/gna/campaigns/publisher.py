@@ -20,7 +20,7 @@ from gna.delivery import mailings
 from gna.delivery.claim import contents_of
 from gna.delivery.mailings import Totals
 from gna.delivery.mailings import mailings as mailing_rows
-from gna.errors import DatabaseAway, GnaError
+from gna.errors import DatabaseAway, GnaError, NotFound
 from gna.mail.render import Frame
 
 logger = log.get(__name__)
@@ -70,6 +70,8 @@ class Publisher:
                 timed(_start)(tx, campaign_id, frame=self._frame, stale_after=self._stale_after)
         except DatabaseAway:
             raise
+        except NotFound:
+            return  # somebody threw it away since we looked
         except Exception as error:
             logger.exception("a scheduled campaign could not be composed", campaign=campaign_id)
             why = str(error).rstrip(".") if isinstance(error, GnaError) else type(error).__name__

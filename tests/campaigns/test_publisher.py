@@ -1,0 +1,58 @@
+"""The publisher's step, where others change things between its look and its deed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy.engine import Connection
+from starlette.testclient import TestClient
+
+from gna.campaigns import publisher
+from gna.db import Database
+from tests.desk import Desk
+
+
+@pytest.fixture
+def desk(client: TestClient, db: Database) -> Desk:
+    desk = Desk(client, db)
+    desk.has_readers("ana@example.org")
+    return desk
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Something happens right after the publisher has looked for what is due."""
+    look = publisher._due
+
+    def then_act(tx: Connection, **how: Any) -> publisher.Due:
+        due = look(tx, **how)
+        act()
+        return due
+
+    monkeypatch.setattr(publisher, "_due", then_act)
+
+
+def test_a_campaign_that_was_thrown_away_at_the_last_moment_keeps_no_other_waiting(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, logged: Callable[[], str]
+) -> None:
+    gone, other = desk.in_state("scheduled"), desk.in_state("scheduled")
+    desk.time_comes(gone)
+    desk.time_comes(other)
+
+    def throw_away() -> None:
+        desk.asks(gone, "cancel")
+        desk.deletes(gone)
+
+    meanwhile(monkeypatch, throw_away)
+    desk.publishes()
+    assert desk.sees(other)["state"] == "publishing"
+    assert "could not be composed" not in logged()
+
+
+def test_a_campaign_that_was_cancelled_at_the_last_moment_is_not_sent(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = desk.in_state("scheduled")
+    desk.time_comes(campaign)
+    meanwhile(monkeypatch, lambda: desk.asks(campaign, "cancel") and None)
+    desk.works()
+    assert (desk.sees(campaign)["state"], desk.got()) == ("draft", [])
