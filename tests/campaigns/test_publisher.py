@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from starlette.testclient import TestClient
 
 from gna.campaigns import publisher
+from gna.campaigns.table import campaigns
 from gna.db import Database
 from tests.desk import Desk
 
@@ -56,3 +58,13 @@ def test_a_campaign_that_was_cancelled_at_the_last_moment_is_not_sent(
     meanwhile(monkeypatch, lambda: desk.asks(campaign, "cancel") and None)
     desk.works()
     assert (desk.sees(campaign)["state"], desk.got()) == ("draft", [])
+
+
+def test_one_that_cannot_be_filled_keeps_no_other_waiting(desk: Desk, db: Database) -> None:
+    broken, other = desk.in_state("publishing"), desk.in_state("publishing")
+    with db.write() as tx:
+        its = campaigns.c.id == broken["id"]
+        tx.execute(sa.update(campaigns).where(its).values(audience={"list": "no such key!"}))
+    desk.works()
+    assert (desk.sees(other)["state"], desk.got()) == ("published", ["ana@example.org"])
+    assert desk.sees(broken)["state"] == "publishing"

@@ -57,7 +57,7 @@ class Publisher:
         for campaign_id in due.starts:
             self._start(campaign_id)
         # One chunk of each, so that a small campaign does not wait for a large one, nor a stopping process for any.
-        filled = [self._fill(delivery) for delivery in due.fills]
+        filled = [self._fill_or_tell(delivery) for delivery in due.fills]
         for delivery_id in due.ends:
             with self._db.write() as tx:
                 timed(_end)(tx, delivery_id)
@@ -77,6 +77,16 @@ class Publisher:
             why = str(error).rstrip(".") if isinstance(error, GnaError) else type(error).__name__
             with self._db.write() as tx:
                 timed(_hold)(tx, campaign_id, CANNOT_BE_COMPOSED.format(why=why))
+
+    def _fill_or_tell(self, delivery: Any) -> bool:
+        """The same for one whose messages cannot be made: it keeps no other waiting, and is tried again."""
+        try:
+            return self._fill(delivery)
+        except DatabaseAway:
+            raise
+        except Exception:
+            logger.exception("messages of a delivery could not be made", delivery=delivery.id)
+            return False
 
     def _fill(self, delivery: Any) -> bool:
         """Give the next of a delivery's people their messages; False if everybody has theirs."""
