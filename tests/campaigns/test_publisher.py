@@ -11,7 +11,9 @@ from starlette.testclient import TestClient
 from gna.campaigns import publisher
 from gna.campaigns.table import campaigns
 from gna.db import Database
-from tests.desk import Desk
+from gna.delivery import retry
+from tests.desk import Desk, Sums
+from tests.factories import the_subscriber
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def desk(client: TestClient, db: Database) -> Desk:
     return desk
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Something happens right after the publisher has looked for what is due."""
     look = publisher._due
 
@@ -55,7 +57,7 @@ def test_a_campaign_that_was_cancelled_at_the_last_moment_is_not_sent(
 ) -> None:
     campaign = desk.in_state("scheduled")
     desk.time_comes(campaign)
-    meanwhile(monkeypatch, lambda: desk.asks(campaign, "cancel") and None)
+    meanwhile(monkeypatch, lambda: desk.asks(campaign, "cancel"))
     desk.works()
     assert (desk.sees(campaign)["state"], desk.got()) == ("draft", [])
 
@@ -68,3 +70,37 @@ def test_one_that_cannot_be_filled_keeps_no_other_waiting(desk: Desk, db: Databa
     desk.works()
     assert (desk.sees(other)["state"], desk.got()) == ("published", ["ana@example.org"])
     assert desk.sees(broken)["state"] == "publishing"
+
+
+def test_after_a_retry_it_still_says_why_the_rest_was_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "WAITS", ())
+    desk.has_readers("bob@example.org", "cut@example.org")
+    desk.provider.refuses("bob@example.org", permanently=True)
+    desk.provider.refuses("cut@example.org", permanently=False)
+    campaign = desk.sends()
+    assert campaign["deliveries"][0]["state"] == "failed"
+    desk.provider.takes("cut@example.org")
+    desk.retries(campaign)
+    desk.works()
+    [delivery] = desk.sees(campaign)["deliveries"]
+    assert (delivery["state"], delivery["sent_count"], delivery["failure_count"]) == ("sent", 2, 1)
+    assert delivery["reasons"] == [{"reason": "550 no such mailbox", "count": 1}]
+
+
+def test_who_leaves_before_a_retry_is_counted_as_skipped(
+    desk: Desk, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "WAITS", ())
+    desk.has_readers("bob@example.org")
+    for address in ("ana@example.org", "bob@example.org"):
+        desk.provider.refuses(address, permanently=False)
+    campaign = desk.sends()
+    assert desk.sums(campaign) == Sums(2, sent=0, failure=2, skipped=0, remaining=0)
+    with db.read() as tx:
+        token = the_subscriber(tx, "bob@example.org").unsubscribe_token
+    desk.client.post("/api/unsubscribe", params={"token": token})
+    desk.provider.takes("ana@example.org")
+    desk.retries(campaign)
+    desk.works()
+    assert desk.got() == ["ana@example.org"]
+    assert desk.sums(campaign) == Sums(2, sent=1, failure=0, skipped=1, remaining=0)
