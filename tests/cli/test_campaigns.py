@@ -296,7 +296,7 @@ def test_a_test_goes_to_the_addresses_alone(gna: Run, desk: Desk, draft: str) ->
 def test_a_campaign_is_sent_when_somebody_is_sure(gna: Run, desk: Desk, draft: str) -> None:
     desk.has_readers("ana@example.org", "bo@example.org")
     done = gna("send", draft)
-    assert done.out == "Subject     Issue 1\nFor         2 people\n"
+    assert done.out == "Subject     Issue 1\nFor         2 people\nLinks       start with http://127.0.0.1:8000\n"
     assert refused(done) == "Nobody is here to be asked; add --yes if you are sure."
     assert gna("send", draft, "--yes").out.endswith("It is being sent.\n")
     desk.works()

@@ -38,7 +38,7 @@ class TestManualComposition:
             ({"subject": " ", "body": "<p>x</p>"}, "Subject is required"),
             ({"subject": "x", "body": ""}, "Body is required"),
             ({"subject": None, "body": "x"}, "Subject is required"),
-            ({"subject": 5, "body": "x"}, "Subject is required"),
+            ({"subject": 5, "body": "x"}, "Subject must be text"),
             ({}, "Subject is required"),
         ],
     )

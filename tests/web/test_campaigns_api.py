@@ -36,15 +36,20 @@ def desk(client: TestClient, db: Database) -> Desk:
         ({"subject": "a\ud800"}, "cannot be stored"),
         ({"body": "a\0b"}, "cannot be stored"),
         ({"body": "x" * 1_000_001}, "longer than 1,000,000"),
-        ({"body": ["x"]}, "Body is required"),
+        ({"body": ["x"]}, "Body must be text"),
         ({"body_format": "docx"}, "body_format must be html or markdown"),
         ({"body_format": None}, "body_format must be"),
-        ({"body_text": 5}, "body_text is required"),
-        ({"preheader": {"a": 1}}, "preheader is required"),
+        ({"body_text": 5}, "body_text must be text"),
+        ({"preheader": {"a": 1}}, "preheader must be text"),
         ({"archived": "yes"}, "archived must be true or false"),
         ({"audience": "some"}, "audience must be an object"),
         ({"audience": {"list": "no such key!"}}, "A list key is"),
         ({"audience": {"attributes": ["city"]}}, "audience.attributes must be an object"),
+        ({"audience": {"attributes": []}}, "audience.attributes must be an object"),
+        ({"audience": {"attributes": False}}, "audience.attributes must be an object"),
+        ({"audience": []}, "audience must be an object"),
+        ({"audience": {"lists": "weekly"}}, "lists is not a part of audience; list?"),
+        ({"audience": {"attribute": {"a": 1}}}, "attribute is not a part of audience; attributes?"),
         ({"audience": {"city": {"a": 1}}}, "An attribute of the audience"),
         ({"audience": {"city": None}}, "An attribute of the audience"),
         ({"state": "published"}, "Unknown field: 'state'"),
@@ -99,6 +104,32 @@ def test_a_time_may_be_planned_with_the_draft(desk: Desk) -> None:
     desk.time_comes(campaign)
     desk.works()
     assert desk.sees(campaign)["state"] == "draft"
+
+
+def test_the_planned_time_is_taken_when_no_other_is_given(desk: Desk) -> None:
+    at = in_an_hour()
+    campaign = desk.writes(scheduled_at=at)
+    answer = desk.asks(campaign, "schedule")
+    assert (answer.status_code, answer.json()["state"], answer.json()["scheduled_at"]) == (200, "scheduled", at)
+    desk.asks(campaign, "cancel")
+    assert desk.asks(campaign, "schedule").json() == {"error": "scheduled_at is required"}
+
+
+@pytest.mark.parametrize("body", ["<p> </p>", "<script>x</script>", "<!-- x -->"])
+def test_a_campaign_with_errors_is_not_sent(desk: Desk, body: str) -> None:
+    campaign = desk.writes(body=body)
+    for answer in (desk.asks(campaign, "send"), desk.asks(campaign, "schedule", scheduled_at=in_an_hour())):
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith("There is nothing to read in the body")
+    assert desk.sees(campaign)["state"] == "draft"
+
+
+def test_it_says_what_the_mail_server_said_to_those_who_wait(desk: Desk) -> None:
+    desk.has_readers("ana@example.org", "bob@example.org")
+    desk.provider.refuses("bob@example.org", permanently=False)
+    campaign = desk.sends()
+    [delivery] = campaign["deliveries"]
+    assert (delivery["sent_count"], delivery["remaining_count"], delivery["waiting_for"]) == (1, 1, "451 try later")
 
 
 def test_a_copy_says_the_same_and_is_a_draft_of_its_own(desk: Desk) -> None:

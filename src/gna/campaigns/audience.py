@@ -1,5 +1,6 @@
 """Who gets a campaign: everybody who confirmed, or those of them on a list or with certain attributes."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +14,8 @@ from gna.subscribers.lists import on_list, parse_list_key
 from gna.subscribers.table import STORABLE, subscribers
 
 s = subscribers.c
+# Every other key is an attribute, unless it looks like one of these mistyped.
+KEYS = ("list", "attributes")
 CONDITIONS_MAX = 20
 TEXT_MAX = 200
 # SQLite writes true as 1, and a number as it likes; as text both databases say the same.
@@ -37,8 +40,11 @@ class Audience:
             return cls()
         if not isinstance(sent, dict):
             raise Refused('audience must be an object: {"list": "general", "attributes": {"city": "Cluj"}}')
-        rest = {name: value for name, value in sent.items() if name not in ("list", "attributes")}
-        attributes = sent.get("attributes") or {}
+        rest = {name: value for name, value in sent.items() if name not in KEYS}
+        for name in rest:
+            if near := difflib.get_close_matches(name, KEYS, n=1, cutoff=0.8):
+                raise Refused(f"{name} is not a part of audience; {near[0]}?")
+        attributes = {} if sent.get("attributes") is None else sent["attributes"]
         if not isinstance(attributes, dict) or len(attributes) + len(rest) > CONDITIONS_MAX:
             raise Refused(f"audience.attributes must be an object of at most {CONDITIONS_MAX} fields")
         list_key = sent.get("list")

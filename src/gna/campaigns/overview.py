@@ -54,7 +54,7 @@ def delivery(tx: Connection, delivery_id: str) -> dict[str, Any]:
     found = tx.execute(_deliveries().where(d.id == delivery_id)).one_or_none()
     if found is None:
         raise NotFound("There is no such delivery")
-    return _delivery(found)
+    return _delivery(tx, found)
 
 
 def progress(tx: Connection, campaign_id: str) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def progress(tx: Connection, campaign_id: str) -> dict[str, Any]:
 
 def _shown(tx: Connection, rows: Sequence[Any]) -> list[dict[str, Any]]:
     of: dict[str, list[dict[str, Any]]] = {row.id: [] for row in rows}
-    for found in tx.execute(_deliveries().where(d.campaign_id.in_([*of]))):
-        of[found.campaign_id].append(_delivery(found))
+    for found in tx.execute(_deliveries().where(d.campaign_id.in_([*of]))).all():
+        of[found.campaign_id].append(_delivery(tx, found))
     return [_campaign(row, of[row.id]) for row in rows]
 
 
@@ -86,7 +86,7 @@ def _deliveries() -> sa.Select[Any]:
     return sa.select(deliveries, *sums).join(mailing_rows, m.id == d.mailing_id, isouter=True).order_by(d.id)
 
 
-def _delivery(row: Any) -> dict[str, Any]:
+def _delivery(tx: Connection, row: Any) -> dict[str, Any]:
     sent, failed = row.sent_count or 0, row.failed_count or 0
     left = (row.audience or 0) - sent - failed
     ended = row.state in (Sending.SENT, Sending.FAILED)
@@ -104,6 +104,8 @@ def _delivery(row: Any) -> dict[str, Any]:
         "remaining_count": 0 if ended else left,
         "error_detail": row.error_detail,
         "reasons": row.reasons or [],
+        # What a mail server said to those who have to wait.
+        "waiting_for": mailings.why_waiting(tx, row.mailing_id) if row.state == Sending.SENDING else None,
         "started_at": row.started_at and clock.iso(row.started_at),
         "finished_at": row.finished_at and clock.iso(row.finished_at),
     }

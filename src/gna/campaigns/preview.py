@@ -73,7 +73,7 @@ def source(draft: Draft, frame: Frame, by: Reader, *, sender: Sender) -> str:
 def parse_addresses(sent: object) -> list[str]:
     """The addresses to try a campaign on: one, or a list."""
     wanted = sent if isinstance(sent, list) else [sent]
-    if not 1 <= len(wanted) <= TRIALS_MAX:
+    if not 1 <= len(wanted) <= TRIALS_MAX or not all(isinstance(one, str) for one in wanted):
         raise Refused(f"to must be an address, or a list of 1–{TRIALS_MAX} addresses")
     return list(dict.fromkeys(address.parse(one) for one in wanted))
 

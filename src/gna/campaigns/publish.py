@@ -10,10 +10,10 @@ from gna import outbox
 from gna.campaigns.audience import Audience
 from gna.campaigns.states import EDITABLE, Sending, State
 from gna.campaigns.table import NOT_NOW, d, deliveries, email_delivery, locked, move, move_delivery, touch
-from gna.campaigns.writing import draft_of
+from gna.campaigns.writing import draft_of, future
 from gna.delivery import mailings
-from gna.errors import NotAllowedNow, NotFound
-from gna.mail.render import Frame, compose
+from gna.errors import NotAllowedNow, NotFound, Refused
+from gna.mail.render import Frame, Level, check, compose
 from gna.outbox import Kind
 
 
@@ -27,6 +27,7 @@ def publish(tx: Connection, campaign: Any, *, frame: Frame, now: datetime) -> No
     """Begin the deliveries: from here on nothing of it changes, and its people get their messages."""
     if campaign.state not in EDITABLE:
         raise NotAllowedNow(NOT_NOW)
+    refuse_errors(campaign, frame)
     content = compose(draft_of(campaign._mapping, frame), frame)
     outbox.keep(tx, content, now=now)
     list_key = Audience.parse(campaign.audience).list_key
@@ -36,11 +37,21 @@ def publish(tx: Connection, campaign: Any, *, frame: Frame, now: datetime) -> No
     touch(tx, campaign.id, now=now, published_at=now, held=None)
 
 
-def schedule(tx: Connection, campaign_id: str, *, at: datetime, now: datetime) -> None:
-    """Queue the campaign for `at`, or for another time than before. The audience is counted then, not now."""
-    if locked(tx, campaign_id).state != State.SCHEDULED:
+def refuse_errors(campaign: Any, frame: Frame) -> None:
+    """Refuse what no reader could use; warnings are the publisher's to judge."""
+    for finding in check(draft_of(campaign._mapping, frame), frame):
+        if finding.level is Level.ERROR:
+            raise Refused(finding.message.rstrip("."))
+
+
+def schedule(tx: Connection, campaign_id: str, *, at: datetime | None, frame: Frame, now: datetime) -> None:
+    """Queue the campaign for `at`, or for the time that was planned. The audience is counted then, not now."""
+    campaign = locked(tx, campaign_id)
+    if campaign.state != State.SCHEDULED:
         move(tx, campaign_id, State.SCHEDULED)
-    touch(tx, campaign_id, now=now, scheduled_at=at, held=None)
+    refuse_errors(campaign, frame)
+    moment = future(at or campaign.scheduled_at, now)
+    touch(tx, campaign_id, now=now, scheduled_at=moment, held=None)
 
 
 def cancel(tx: Connection, campaign_id: str, *, now: datetime) -> None:

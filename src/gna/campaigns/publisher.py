@@ -38,9 +38,6 @@ class Due:
     fills: list[Any]
     ends: list[str]
 
-    def __bool__(self) -> bool:
-        return bool(self.starts or self.fills or self.ends)
-
 
 class Publisher:
     """Publishes what is due, step by step."""

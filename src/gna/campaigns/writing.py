@@ -84,15 +84,15 @@ def duplicate(tx: Connection, campaign_id: str, *, now: datetime) -> str:
 
 
 def draft_of(campaign: Mapping[str, Any], frame: Frame) -> Draft:
-    """What a campaign says, ready to be composed; also one that nobody has saved yet."""
-    archive_url = f"{frame.base_url}/archive/{campaign.get('id', '')}"
+    """What a campaign says, ready to be composed; one that nobody has saved yet has no page."""
+    is_public = "id" in campaign and campaign["archived"]
     return Draft(
         subject=campaign.get("subject", ""),
         body=campaign.get("body", ""),
         body_format=Format(campaign.get("body_format", Format.HTML)),
         body_text=campaign.get("body_text"),
         preheader=campaign.get("preheader"),
-        archive_url=archive_url if campaign.get("archived", True) else None,
+        archive_url=f"{frame.base_url}/archive/{campaign['id']}" if is_public else None,
     )
 
 
@@ -105,13 +105,22 @@ def parse_time(value: object, now: datetime) -> datetime:
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise Refused("scheduled_at must be ISO 8601 with a time zone: 2027-01-31T09:00:00+02:00") from None
+    return future(moment, now)
+
+
+def future(moment: datetime | None, now: datetime) -> datetime:
+    """The moment, if it is one that can still be waited for."""
+    if moment is None:
+        raise Refused("scheduled_at is required")
     if moment <= now:
         raise Refused("scheduled_at must be in the future")
     return moment
 
 
 def _text(value: object, name: str, most: int) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str):
+        raise Refused(f"{name} must be text")
+    if not value.strip():
         raise Refused(f"{name} is required")
     if len(value) > most:
         raise Refused(f"{name} is longer than {most:,} characters")

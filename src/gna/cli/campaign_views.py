@@ -67,8 +67,8 @@ def show(id: Id, json: Json = False) -> None:
     for delivery in campaign["deliveries"]:
         counted = "" if delivery["state"] == Sending.PENDING else f": {sums(delivery)}"
         print(f"{'Delivery':<12}{delivery['channel_type']}, {delivery['state']}{counted}")
-        if delivery["error_detail"]:
-            print(f"{'':<12}{screen.clean(delivery['error_detail'])}")
+        for line in _why(delivery):
+            print(f"{'':<12}{screen.clean(line)}")
     for finding in found:
         print(f"{'Check':<12}{said(finding)}")
 
@@ -142,6 +142,16 @@ def sums(counted: Mapping[str, Any]) -> str:
     return f"{screen.people(counted['audience_count'])} = {' + '.join(parts)}"
 
 
+def _why(delivery: Mapping[str, Any]) -> Iterable[str]:
+    """Why mails failed, or have to wait."""
+    if delivery["error_detail"]:
+        yield delivery["error_detail"]
+    else:
+        yield from (f"{one['count']:,} failed: {one['reason']}" for one in delivery["reasons"])
+    if delivery["waiting_for"]:
+        yield f"Some wait for another try: {delivery['waiting_for']}"
+
+
 def _is_editable(campaign: Mapping[str, Any]) -> bool:
     return campaign["state"] in EDITABLE
 
@@ -180,7 +190,10 @@ def _fields(campaign: Mapping[str, Any], reach: int | None) -> Iterable[tuple[st
         ("For", whom if reach is None else f"{whom}, now {screen.people(reach)}"),
         ("State", marked(campaign)),
         ("Held", campaign["held"] or ""),
-        ("Scheduled", screen.moment(campaign["scheduled_at"]) if campaign["scheduled_at"] else ""),
+        (
+            "Planned" if campaign["state"] == State.DRAFT else "Scheduled",
+            screen.moment(campaign["scheduled_at"]) if campaign["scheduled_at"] else "",
+        ),
         ("Published", screen.moment(campaign["published_at"]) if campaign["published_at"] else ""),
         ("Created", screen.moment(campaign["created_at"])),
         ("Archive", "everybody may read it" if campaign["archived"] else "not in the archive"),

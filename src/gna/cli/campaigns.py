@@ -55,6 +55,7 @@ def send(
             reach = screen.people(audience.count(tx, Audience.parse(campaign["audience"])))
         _must_be(campaign, EDITABLE)
         print(f"{'Subject':<12}{screen.clean(campaign['subject'])}\n{'For':<12}{reach}")
+        print(f"{'Links':<12}start with {frame.base_url}")
         _must_be_sendable(views.checked(campaign, frame))
         screen.make_sure(f"Send to {reach}?", yes=yes)
         _act(db, campaign["id"], _unchanged(campaign, timed(publish.send)), frame=frame)
@@ -70,10 +71,11 @@ def schedule(
     """Send a draft at a time in the future, or a scheduled campaign at another time."""
     from gna import clock
     from gna.campaigns import publish, writing
+    from gna.campaigns.frame import frame_of
 
     at = writing.parse_time(when, clock.now())
-    with start.opened() as (_, db):
-        _act(db, id, timed(publish.schedule), at=at)
+    with start.opened() as (settings, db):
+        _act(db, id, timed(publish.schedule), at=at, frame=frame_of(settings))
     print(f"Scheduled for {screen.moment(at)}.")
 
 

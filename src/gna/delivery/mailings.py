@@ -220,6 +220,15 @@ def finish(tx: Connection, *, now: datetime) -> list[tuple[int, Totals]]:
     return [(row.id, totals(tx, row.id)) for row in done]
 
 
+def why_waiting(tx: Connection, mailing: int) -> str | None:
+    """What was last said to a message that waits for another try, without its address; None if all is well."""
+    m = messages.c
+    # Who has to wait is due last, so that the index finds one at once among a million others.
+    last = sa.select(m.last_error).where(m.mailing_id == mailing, is_waiting).order_by(m.due_at.desc()).limit(1)
+    said = tx.scalar(last)
+    return without_addresses(said) if said else None
+
+
 def ending(tx: Connection) -> bool:
     """Whether a mailing may soon be done; only a look, for those who ask every second."""
     mailing = mailings.c

@@ -7,7 +7,7 @@ from gna.mail.content import Content, names_in
 # Unsubscribe, profile, archive; by language.
 WORDS = {
     "en": ("Unsubscribe", "Manage your profile", "Read in the browser"),
-    "ro": ("Dezabonează-te", "Gestionează-ți profilul", "Citește în browser"),
+    "ro": ("Dezabonare", "Profilul dumneavoastră", "Citiți în browser"),
 }
 # What nobody sees does not count.
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)

@@ -32,5 +32,5 @@ def listed(items: list[Any], paging: Paging, total: int) -> JSONResponse:
 
 def _number(text: str, name: str) -> int:
     if not re.fullmatch(r"[0-9]{1,10}", text) or not 1 <= int(text) <= LAST:
-        raise Refused(f"{name} must be a whole number from 1 to {LAST}")
+        raise Refused(f"{name} must be a whole number, 1 or more")
     return int(text)

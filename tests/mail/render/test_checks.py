@@ -129,3 +129,9 @@ def test_every_message_is_a_sentence_and_errors_come_first() -> None:
     assert [finding.level for finding in found] == sorted(finding.level for finding in found)
     assert not any(finding.message[0].islower() for finding in found)
     assert all(finding.message.endswith(".") for finding in found)
+
+
+def test_what_markdown_hides_is_found_all_the_same() -> None:
+    assert codes("Hello *|FNAME|* there", body_format=Format.MARKDOWN) == ["unresolved_field"]
+    assert codes("![](https://example.org/a.png) text", body_format=Format.MARKDOWN) == ["missing_alt"]
+    assert codes("![A hill](https://example.org/a.png)", body_format=Format.MARKDOWN) == []

@@ -36,9 +36,9 @@ def test_every_field_of_a_template_is_filled(tmp_path: Path) -> None:
     html = compose(DRAFT, load(tmp_path, mjml(fields + people))).html
     said = "S &amp; T|https://news.example.org|ro|https://news.example.org|For {{ nickname | you }}|In short"
     assert said in html
-    assert '|{{ greeting | Salut }}|{{ email }}|{{ nickname | you }}|<a href="{{ profile_url }}">p</a>' in html
+    assert '|{{ greeting | Bună }}|{{ email }}|{{ nickname | you }}|<a href="{{ profile_url }}">p</a>' in html
     assert "|<p>Hello</p>" in html
-    assert "Dezabonează-te</a> · <a" in html
+    assert "Dezabonare</a> · <a" in html
 
 
 def test_a_template_greets_in_its_own_words_or_not_at_all(tmp_path: Path) -> None:
@@ -83,3 +83,14 @@ def test_a_template_that_cannot_be_used_stops_the_start(tmp_path: Path, template
 def test_a_template_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="cannot be read: No such file"):
         Frame.load(site="S", base_url="https://x.example", language="en", file=tmp_path / "none.mjml")
+
+
+def test_a_tag_that_mjml_does_not_know_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match=r"MJML has no tag <mj-txt>"):
+        load(tmp_path, mjml("{{ content }}").replace("mj-text", "mj-txt"))
+
+
+def test_a_template_without_links_gets_them_where_everybody_looks(tmp_path: Path) -> None:
+    content = compose(DRAFT, load(tmp_path, mjml("{{ content }}")))
+    assert {"unsubscribe_url", "profile_url"} <= set(names_in(content.html))
+    assert "Dezabonare</a>" in content.html

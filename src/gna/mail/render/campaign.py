@@ -3,13 +3,13 @@
 from html import escape
 
 from gna.mail.content import Content
-from gna.mail.footer import WORDS
+from gna.mail.footer import WORDS, with_footer
 from gna.mail.render.draft import Draft
 from gna.mail.render.fields import WORD_JOINER, Field, Words, without_slots
 from gna.mail.render.template import Frame, Page, page
 from gna.mail.render.written import Written
 
-HELLO = {"en": "Hi", "ro": "Salut"}
+HELLO = {"en": "Hi", "ro": "Bună"}
 # A draft without a preheader shows so much of its text in the inbox list.
 PREVIEW = 120
 # After the preheader, so that the inbox list shows nothing of the body; as entities, so that the mail can stay ASCII.
@@ -24,11 +24,13 @@ def compose(draft: Draft, frame: Frame) -> Content:
 def composed(written: Written, draft: Draft, frame: Frame) -> Content:
     """The mail, of what was made of the draft already."""
     around = page(frame)
-    return Content(
+    content = Content(
         subject=written.words.put_back(written.subject, lambda field: field.slot),
         html=_html(draft, frame, written, around),
         text=_text(draft, frame, written, around),
     )
+    # An operator's template may lack the links; whoever looks at a preview shall see them too.
+    return with_footer(content, frame.language)
 
 
 def _html(draft: Draft, frame: Frame, written: Written, around: Page) -> str:

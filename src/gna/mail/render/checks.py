@@ -8,7 +8,7 @@ from enum import StrEnum
 from gna.errors import Refused
 from gna.mail.render.allowed import names
 from gna.mail.render.campaign import composed
-from gna.mail.render.draft import Draft
+from gna.mail.render.draft import Draft, Format
 from gna.mail.render.fields import WRITTEN, check_fields
 from gna.mail.render.links import absolute, is_relative, links, why_broken
 from gna.mail.render.nesting import TAG
@@ -26,8 +26,12 @@ MISSED = names(
     "template textarea video",
 )
 CODE = re.compile(r"<(pre|code|kbd|samp)\b.*?</\1>", re.DOTALL)
+STARRED = re.compile(r"\*\|[\w: ]{1,40}\|\*")
+PICTURE = re.compile(r'<img(?: [^\s="<>/]+="[^"]*")*>')
+# In Markdown, brackets without a word say nothing of a picture, and nobody means that it only decorates.
+UNSAID = re.compile(r"!\[\s*\][(\[]")
 ELSEWHERE = re.compile(
-    r"\*\|[\w: ]{1,40}\|\*|%%[\w ]{1,40}%%|%recipient[.\w]{0,40}%|\[\[ ?\w{1,40} ?\]\]|\{%.{1,40}?%\}"
+    rf"{STARRED.pattern}|%%[\w ]{{1,40}}%%|%recipient[.\w]{{0,40}}%|\[\[ ?\w{{1,40}} ?\]\]|\{{%.{{1,40}}?%\}}"
     r"|\{ ?[A-Za-z_.]{1,40} ?\}"
 )
 
@@ -58,7 +62,7 @@ def _findings(draft: Draft, frame: Frame) -> Iterator[Finding]:
         yield _error("missing_subject", "There is no subject; say in a few words what the mail is about.")
     if len(draft.subject.strip()) > LONGEST_SUBJECT:
         told = f"The subject has {len(draft.subject.strip())} characters"
-        yield _warning("long_subject", f"{told}; inboxes show fewer than {LONGEST_SUBJECT}, so make it shorter.")
+        yield _warning("long_subject", f"{told}; inboxes show at most {LONGEST_SUBJECT}, so make it shorter.")
     try:
         for text in draft.texts:
             check_fields(text)
@@ -78,7 +82,7 @@ def _in_the_mail(draft: Draft, frame: Frame) -> Iterator[Finding]:
         yield _error("missing_body", "There is nothing to read in the body; write something to your readers.")
     yield from _of_elsewhere(draft, CODE.sub(" ", written.html))
     yield from _of_links(written, frame)
-    yield from _of_pictures(written.html)
+    yield from _of_pictures(written.html, draft)
     yield from _of_what_is_gone(written.as_html)
     size = len(composed(written, draft, frame).html.encode())
     if size > LARGEST:
@@ -88,11 +92,16 @@ def _in_the_mail(draft: Draft, frame: Frame) -> Iterator[Finding]:
 
 def _of_elsewhere(draft: Draft, body: str) -> Iterator[Finding]:
     """Fields of another product, which would be mailed as they are."""
-    texts = (draft.subject, draft.preheader or "", draft.body_text or "", body)
+    texts = (draft.subject, draft.preheader or "", draft.body_text or "", body, *_before_markdown(draft))
     found = {field[0]: None for text in texts for field in ELSEWHERE.finditer(WRITTEN.sub(" ", text))}
     for field in [*found][:SHOWN]:
         instead = "write {{ nickname | friend }}, or another of our merge fields, instead"
         yield _warning("unresolved_field", f"{field} looks like a merge field of another product; {instead}.")
+
+
+def _before_markdown(draft: Draft) -> list[str]:
+    """Fields that Markdown takes for emphasis, so that their asterisks are gone."""
+    return STARRED.findall(draft.body) if draft.body_format is Format.MARKDOWN else []
 
 
 def _of_links(written: Written, frame: Frame) -> Iterator[Finding]:
@@ -118,18 +127,21 @@ def _named(link: str, written: Written) -> str:
     return "“" + "".join(letter for letter in shown if letter.isprintable())[:80] + "”"
 
 
-def _of_pictures(html: str) -> Iterator[Finding]:
-    silent = sum(' alt="' not in picture[0] for picture in re.finditer(r'<img(?: [^\s="<>/]+="[^"]*")*>', html))
+def _of_pictures(html: str, draft: Draft) -> Iterator[Finding]:
+    silent = sum(' alt="' not in picture[0] for picture in PICTURE.finditer(html))
+    silent += len(UNSAID.findall(draft.body)) if draft.body_format is Format.MARKDOWN else 0
     if silent:
         told = "1 picture has no alt text" if silent == 1 else f"{silent} pictures have no alt text"
-        yield _warning("missing_alt", f'{told}; say what it shows in alt="…", or write alt="" if it only decorates.')
+        where = "between ![ and ]" if draft.body_format is Format.MARKDOWN else 'in alt="…"'
+        yield _warning("missing_alt", f'{told}; say {where} what it shows, or write alt="" if it only decorates.')
 
 
 def _of_what_is_gone(html: str) -> Iterator[Finding]:
     gone = {(tag[1] or tag[3] or "").lower() for tag in TAG.finditer(html)} & MISSED
     if gone:
         tags = ", ".join(f"<{name}>" for name in sorted(gone))
-        yield _warning("removed", f"Mails cannot hold {tags}, so it was taken out; put a link there instead.")
+        were = "it was" if len(gone) == 1 else "they were"
+        yield _warning("removed", f"Mails cannot hold {tags}, so {were} taken out; put a link there instead.")
 
 
 def _error(code: str, message: str) -> Finding:

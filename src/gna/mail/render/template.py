@@ -18,6 +18,8 @@ OURS = frozenset(
 FIELDS = KNOWN | OURS
 MARKUP = {"content", "footer"}
 KEPT = re.compile(r"<style[^>]*>[^<]*(?:#outlook|data-ogsc|data-ogsb)[^<]*</style>\s*")
+# What the compiler does not know it leaves as it is, and nobody sees what stands in it.
+UNKNOWN = re.compile(r"<(mj-[a-z0-9-]+)", re.IGNORECASE)
 # Attributes in which a value can stand as text or as a link.
 HARMLESS = {"alt", "aria-label", "content", "href", "lang", "src", "title"}
 
@@ -64,6 +66,8 @@ def compiled(template: str) -> Page:
         html = mjml.mjml2html(held, fonts={})
     except ValueError as error:
         raise Refused(f"it is not MJML that compiles: {error}") from error
+    if unknown := UNKNOWN.search(html):
+        raise Refused(f"MJML has no tag <{unknown[1]}>")
     _Places(words).feed(html)
     fields = words.among(COMMENT.sub("", html))
     if "content" not in {field.name for field in fields}:

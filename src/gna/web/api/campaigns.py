@@ -125,9 +125,11 @@ async def send_campaign(request: Request, campaign_id: str) -> JSONResponse:
     openapi_extra=body(ScheduleBody, "application/json"),
 )
 async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
-    """Publish a draft at a time in the future; a scheduled one at another time."""
-    at = writing.parse_time(parse_object(await request.body()).get("scheduled_at"), clock.now())
-    return await _act(request, publish.schedule, campaign_id, at=at)
+    """Publish a draft at a time in the future, or a scheduled one at another; without a time, at the planned one."""
+    sent = await request.body()
+    wish = parse_object(sent) if sent else {}
+    at = writing.parse_time(wish["scheduled_at"], clock.now()) if "scheduled_at" in wish else None
+    return await _act(request, publish.schedule, campaign_id, at=at, frame=ground(request).frame)
 
 
 @router.post("/campaigns/{campaign_id}/cancel", summary="Cancel a schedule", responses=errors(404, 409, 503))

@@ -77,4 +77,5 @@ def _curl(url: str, method: str, fields: list[dict[str, Any]]) -> str:
     if not fields:
         return f"curl {'' if method == 'get' else f'-X {method.upper()} '}'{url}'"
     body = json.dumps({field["name"]: field["example"] for field in fields if field["example"] is not None})
-    return f"curl {url} -H 'Content-Type: application/json' \\\n  -d '{body}'"
+    verb = "" if method == "post" else f"-X {method.upper()} "
+    return f"curl {verb}{url} -H 'Content-Type: application/json' \\\n  -d '{body}'"
