@@ -16,7 +16,7 @@ run: setup ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in 
 	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" exec $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
 
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
-	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest $(ARGS)
+	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 test docs: export PYTHONDONTWRITEBYTECODE = 1
 

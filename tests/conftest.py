@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -200,18 +201,20 @@ def _sqlite_databases(folder: Path) -> Databases:
 
 
 def _postgres_databases(server: Postgres) -> Databases:
-    made: list[str] = []
-
     def empty() -> str:
         return server.create_database(f"t{ids.new()}")
 
     def migrated() -> str:
-        if not made:
-            _migrate(server.create_database("template_gna"))
-            made.append("template_gna")
-        return server.create_database(f"t{ids.new()}", template="template_gna")
+        return server.create_database(f"t{ids.new()}", template=_template(server))
 
     return Databases("postgresql", empty, migrated)
+
+
+@cache
+def _template(server: Postgres) -> str:
+    """A migrated database to copy, once for each server: the fixture above comes and goes with its parameter."""
+    _migrate(server.create_database("template_gna"))
+    return "template_gna"
 
 
 def _migrate(url: str) -> None:

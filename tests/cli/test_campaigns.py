@@ -125,7 +125,7 @@ def test_markdown_comes_from_the_standard_input(database_url: str, db: Database,
             "news.txt is neither Markdown (.md, .markdown) nor HTML (.html, .htm).",
         ),
         ("news.md", b" \n", ("--subject", "x"), "Body is required"),
-        ("news.md", b"x" * 1_000_001, ("--subject", "x"), "Body is longer than 1,000,000 characters"),
+        ("news.md", b"x" * 1_000_001, ("--subject", "x"), "Body is longer than 400,000 characters"),
         ("news.md", b"Hi", ("--subject", "a\nb"), "Subject must be one line"),
         ("news.md", b"Hi", ("--subject", "\udcff"), "Subject contains characters that cannot be stored"),
         ("news.md", b"Hi {{ salary }}", ("--subject", "x"), "salary"),
@@ -332,7 +332,7 @@ def test_what_was_changed_while_somebody_thought_is_not_sent(
     monkeypatch.setattr("typer.confirm", thinks)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    assert refused(gna("send", draft)).startswith("Somebody changed it meanwhile")
+    assert refused(gna("send", draft)).startswith("Somebody changed the campaign meanwhile")
     assert as_it_is(db, draft)["state"] == "draft"
 
 

@@ -1,3 +1,5 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import product
 
@@ -11,6 +13,7 @@ from gna.delivery.mailings import MOVES, State
 from gna.errors import NotAllowedNow, Refused
 from gna.mail.content import Content
 from gna.outbox import Kind, Status, messages
+from gna.subscribers import lists
 from gna.subscribers.table import subscribers
 from tests.factories import NEWS, NOW, a_mailing, a_subscriber, count
 
@@ -150,3 +153,27 @@ def test_a_field_that_nobody_has_is_refused_by_name(db: Database) -> None:
         mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, now=NOW)
         mailings.expect(tx, mailing, mailings.measure(tx, EVERYBODY))
         mailings.fill(tx, mailing, Content("x", "<p>{{ typo }}</p>", "x"), EVERYBODY, now=NOW)
+
+
+def test_who_is_just_leaving_is_waited_for(db: Database) -> None:
+    """One deletes, one leaves the list: neither gets a message, and nobody else loses theirs."""
+    with db.write() as tx:
+        people = [a_subscriber(tx, email=f"p{number}@example.org", activated=True) for number in range(5)]
+        lists.put(tx, {person: ["weekly"] for person in people}, now=NOW)
+        everybody = sa.select(subscribers.c.id).where(lists.on_list("weekly"))
+        mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, list_key="weekly", now=NOW)
+        mailings.expect(tx, mailing, mailings.measure(tx, everybody))
+
+    def fill() -> None:
+        with db.write() as tx:
+            mailings.fill(tx, mailing, NEWS, everybody, now=NOW)
+
+    with ThreadPoolExecutor() as threads:
+        with db.write() as tx:
+            lists.leave(tx, lists.Leaving("p1@example.org", "weekly"), now=NOW)
+            tx.execute(sa.delete(subscribers).where(subscribers.c.id == people[3]))
+            filled = threads.submit(fill)
+            time.sleep(0.3)
+        filled.result(10)
+    with db.read() as tx:
+        assert set(tx.scalars(sa.select(messages.c.subscriber_id))) == {people[0], people[2], people[4]}

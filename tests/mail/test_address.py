@@ -98,3 +98,28 @@ def test_letters_beyond_ascii_before_the_at_need_a_provider_that_takes_them(monk
     assert address.on_the_wire("zoë@bücher.example") == "zoë@xn--bcher-kva.example"
     with pytest.raises(Refused):
         address.parse("zo\u202eë@example.org")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("550 5.1.1 <ana@example.org>: unknown user ana", "550 5.1.1 <…>: unknown user …"),
+        ("550-5.1.1 user ana (ana=example.org) is not here", "550-5.1.1 user … (…=…) is not here"),
+        ("551 mailbox ana%40example.org", "551 mailbox …%40…"),
+        ("452 4.2.2 Ană has a full mailbox at mx.example.org", "452 4.2.2 … has a full mailbox at mx.…"),
+        (
+            "Given up after 12 attempts: 451 4.7.1 ANA@EXAMPLE.ORG greylisted",
+            "Given up after 12 attempts: 451 4.7.1 … greylisted",
+        ),
+        ("550 banana is not ana", "550 banana is not …"),
+    ],
+)
+def test_nothing_of_a_person_is_left_in_what_a_server_said(said: str, kept: str) -> None:
+    assert address.without_person(said, email="ana@example.org", nickname="Ană") == kept
+
+
+def test_codes_outlive_an_address_of_digits() -> None:
+    assert (
+        address.without_person("550 5.1.1 no 5 here", email="5@bücher.example", nickname=None) == "550 5.1.1 no … here"
+    )
+    assert "xn--" not in address.without_person("550 x@xn--bcher-kva.example", email="x@bücher.example", nickname=None)

@@ -425,6 +425,7 @@ class TestSchedule:
             None,
             5,
             "9999-12-31T23:59:59-23:59",
+            "2050-01-01x00:00Z",
         ],
     )
     def test_a_time_in_the_past_or_without_a_zone_is_refused(self, desk: Desk, wrong: Any) -> None:

@@ -80,7 +80,7 @@ def _text(value: object) -> str:
     """A condition's name or value as both databases write it."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and abs(value) < 2**63:
         return str(value)
     if not isinstance(value, str) or not 1 <= len(value) <= TEXT_MAX or not STORABLE.fullmatch(value):
         raise Refused(f"An attribute of the audience is a text of 1–{TEXT_MAX} characters, a number or true or false")

@@ -9,8 +9,7 @@ from typing import Any
 
 from gna.campaigns.fragment import beginning, page_ready
 from gna.campaigns.writing import draft_of
-from gna.mail.content import Content, one_line
-from gna.mail.render import Frame, excerpt, reading
+from gna.mail.render import Draft, Frame, excerpt, headline, reading
 
 # So many are kept; a page of the archive and its feed have 20.
 KEPT = 64
@@ -62,9 +61,7 @@ def read(found: Iterable[Found]) -> list[Issue]:
 
 def title(subject: str, frame: Frame) -> str:
     """A subject as nobody in particular reads it."""
-    ours = {"unsubscribe_url": f"{frame.base_url}/subscribe", "profile_url": f"{frame.base_url}/profile"}
-    content = Content(one_line(subject), "", "").merged({"nickname": "", "email": ""} | ours)
-    return content.subject or frame.site
+    return headline(Draft(subject, ""), frame) or frame.site
 
 
 def _read(its: Place, row: Any) -> Issue:

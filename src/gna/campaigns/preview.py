@@ -78,9 +78,8 @@ def parse_addresses(sent: object) -> list[str]:
     return list(dict.fromkeys(address.parse(one) for one in wanted))
 
 
-def send_trial(tx: Connection, draft: Draft, to: Sequence[str], *, frame: Frame, now: datetime) -> None:
+def send_trial(tx: Connection, content: Content, to: Sequence[str], *, frame: Frame, now: datetime) -> None:
     """Mail a campaign to a few addresses, as they would get it; nothing of that is kept or counted."""
-    content = compose(draft, frame)
     trial = Content(f"[Test] {content.subject}", content.html, content.text)
     for email in to:
         nickname = tx.scalar(sa.select(s.nickname).where(sa.func.lower(s.email) == email.lower()))

@@ -1,5 +1,10 @@
-"""Publishing: send now or at a time, hold, go on, try again. Each action is one transaction."""
+"""Publishing: send now or at a time, hold, go on, try again. Each action is one transaction.
 
+Composing takes a while for a long text, so it is done before: `prepare`, then the transaction, which refuses if
+somebody changed the campaign in between.
+"""
+
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,45 +18,70 @@ from gna.campaigns.table import NOT_NOW, d, deliveries, email_delivery, locked, 
 from gna.campaigns.writing import draft_of, future
 from gna.delivery import mailings
 from gna.errors import NotAllowedNow, NotFound, Refused
+from gna.mail.content import Content
 from gna.mail.render import Frame, Level, check, compose
 from gna.outbox import Kind
 
 
-def send(tx: Connection, campaign_id: str, *, frame: Frame, now: datetime) -> None:
-    """Publish at once, whatever the schedule said."""
-    publish(tx, locked(tx, campaign_id), frame=frame, now=now)
-    touch(tx, campaign_id, now=now, scheduled_at=None)
+class Changed(NotAllowedNow):
+    """The campaign does not say any more what somebody agreed to."""
 
 
-def publish(tx: Connection, campaign: Any, *, frame: Frame, now: datetime) -> None:
-    """Begin the deliveries: from here on nothing of it changes, and its people get their messages."""
+@dataclass(frozen=True)
+class Ready:
+    """A campaign that can be sent, composed as it was when somebody looked at it."""
+
+    campaign_id: str
+    updated_at: datetime
+    content: Content
+    language: str
+
+
+def prepare(campaign: Any, frame: Frame) -> Ready:
+    """Compose a campaign; what no reader could use is refused, warnings are the publisher's to judge."""
     if campaign.state not in EDITABLE:
         raise NotAllowedNow(NOT_NOW)
-    refuse_errors(campaign, frame)
-    content = compose(draft_of(campaign._mapping, frame), frame)
-    outbox.keep(tx, content, now=now)
+    draft = draft_of(campaign._mapping, frame)
+    for finding in check(draft, frame):
+        if finding.level is Level.ERROR:
+            raise Refused(finding.message.rstrip("."))
+    return Ready(campaign.id, campaign.updated_at, compose(draft, frame), frame.language)
+
+
+def send(tx: Connection, ready: Ready, *, now: datetime) -> None:
+    """Publish at once, whatever the schedule said."""
+    publish(tx, ready, now=now)
+    touch(tx, ready.campaign_id, now=now, scheduled_at=None)
+
+
+def publish(tx: Connection, ready: Ready, *, now: datetime) -> None:
+    """Begin the deliveries: from here on nothing of it changes, and its people get their messages."""
+    campaign = _as_it_was(tx, ready)
+    outbox.keep(tx, ready.content, now=now)
     list_key = Audience.parse(campaign.audience).list_key
-    mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, language=frame.language, list_key=list_key, now=now)
-    begun = {"started_at": now, "mailing_id": mailing, "content_hash": content.hash}
+    mailing = mailings.begin(tx, kind=Kind.CAMPAIGN, language=ready.language, list_key=list_key, now=now)
+    begun = {"started_at": now, "mailing_id": mailing, "content_hash": ready.content.hash}
     move_delivery(tx, email_delivery(tx, campaign.id).id, Sending.PENDING, Sending.SENDING, **begun)
     touch(tx, campaign.id, now=now, published_at=now, held=None)
 
 
-def refuse_errors(campaign: Any, frame: Frame) -> None:
-    """Refuse what no reader could use; warnings are the publisher's to judge."""
-    for finding in check(draft_of(campaign._mapping, frame), frame):
-        if finding.level is Level.ERROR:
-            raise Refused(finding.message.rstrip("."))
-
-
-def schedule(tx: Connection, campaign_id: str, *, at: datetime | None, frame: Frame, now: datetime) -> None:
+def schedule(tx: Connection, ready: Ready, *, at: datetime | None, now: datetime) -> None:
     """Queue the campaign for `at`, or for the time that was planned. The audience is counted then, not now."""
-    campaign = locked(tx, campaign_id)
-    if campaign.state != State.SCHEDULED:
-        move(tx, campaign_id, State.SCHEDULED)
-    refuse_errors(campaign, frame)
+    campaign = _as_it_was(tx, ready)
     moment = future(at or campaign.scheduled_at, now)
-    touch(tx, campaign_id, now=now, scheduled_at=moment, held=None)
+    if campaign.state != State.SCHEDULED:
+        move(tx, campaign.id, State.SCHEDULED)
+    touch(tx, campaign.id, now=now, scheduled_at=moment, held=None)
+
+
+def _as_it_was(tx: Connection, ready: Ready) -> Any:
+    """The campaign's row, locked, if it still says what was prepared."""
+    campaign = locked(tx, ready.campaign_id)
+    if campaign.state not in EDITABLE:
+        raise NotAllowedNow(NOT_NOW)
+    if campaign.updated_at != ready.updated_at:
+        raise Changed("Somebody changed the campaign meanwhile; look at it again")
+    return campaign
 
 
 def cancel(tx: Connection, campaign_id: str, *, now: datetime) -> None:

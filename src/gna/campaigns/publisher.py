@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import log
+from gna.campaigns import overview
 from gna.campaigns.audience import Audience
-from gna.campaigns.publish import publish
+from gna.campaigns.publish import Ready, prepare, publish
 from gna.campaigns.states import Sending, State, verdict
 from gna.campaigns.table import c, campaigns, d, deliveries, is_sending, locked, move_delivery, touch
 from gna.db import Database, timed
@@ -20,7 +21,7 @@ from gna.delivery import mailings
 from gna.delivery.claim import contents_of
 from gna.delivery.mailings import Totals
 from gna.delivery.mailings import mailings as mailing_rows
-from gna.errors import DatabaseAway, GnaError, NotFound
+from gna.errors import DatabaseAway, GnaError, NotAllowedNow, NotFound
 from gna.mail.render import Frame
 
 logger = log.get(__name__)
@@ -63,12 +64,15 @@ class Publisher:
     def _start(self, campaign_id: str) -> None:
         """Publish a campaign whose time has come; one that cannot be waits for a person, and keeps no other waiting."""
         try:
+            with self._db.read() as tx:
+                row = overview.row(tx, campaign_id)
+            ready = prepare(row, self._frame)
             with self._db.write() as tx:
-                timed(_start)(tx, campaign_id, frame=self._frame, stale_after=self._stale_after)
+                timed(_start)(tx, ready, stale_after=self._stale_after)
         except DatabaseAway:
             raise
-        except NotFound:
-            return  # somebody threw it away since we looked
+        except (NotFound, NotAllowedNow):
+            return  # another worker was faster, or somebody changed it or threw it away since we looked
         except Exception as error:
             logger.exception("a scheduled campaign could not be composed", campaign=campaign_id)
             why = str(error).rstrip(".") if isinstance(error, GnaError) else type(error).__name__
@@ -117,7 +121,8 @@ def _due(tx: Connection, *, now: datetime) -> Due:
     )
 
 
-def _start(tx: Connection, campaign_id: str, *, frame: Frame, stale_after: timedelta, now: datetime) -> None:
+def _start(tx: Connection, ready: Ready, *, stale_after: timedelta, now: datetime) -> None:
+    campaign_id = ready.campaign_id
     row = locked(tx, campaign_id)
     if row.state != State.SCHEDULED or row.held or row.scheduled_at > now:
         return  # another worker was faster, or somebody changed their mind
@@ -125,7 +130,7 @@ def _start(tx: Connection, campaign_id: str, *, frame: Frame, stale_after: timed
         _hold(tx, campaign_id, MISSED.format(at=row.scheduled_at), now=now)
         logger.warning("a campaign's time was missed; it waits for a person", campaign=campaign_id)
         return
-    publish(tx, row, frame=frame, now=now)
+    publish(tx, ready, now=now)
     logger.info("scheduled campaign started", campaign=campaign_id)
 
 

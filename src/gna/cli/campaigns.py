@@ -27,12 +27,15 @@ def test(id: Id, address: Annotated[list[str], typer.Argument(help="Where to sen
     """Mail a campaign to a few addresses; nothing of that is kept or counted."""
     from gna.campaigns import preview, writing
     from gna.campaigns.frame import frame_of
+    from gna.mail.render import compose
 
     to = preview.parse_addresses(address)
-    with start.opened() as (settings, db), db.write() as tx:
+    with start.opened() as (settings, db):
         frame = frame_of(settings)
-        draft = writing.draft_of(views.looked_up(tx, id), frame)
-        timed(preview.send_trial)(tx, draft, to, frame=frame)
+        with db.read() as tx:
+            content = compose(writing.draft_of(views.looked_up(tx, id), frame), frame)
+        with db.write() as tx:
+            timed(preview.send_trial)(tx, content, to, frame=frame)
     print(f"A test to {len(to)} {'address' if len(to) == 1 else 'addresses'} is on its way.")
 
 
@@ -43,7 +46,7 @@ def send(
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes out.")] = False,
 ) -> None:
     """Send a draft or a scheduled campaign now, after showing what goes to how many."""
-    from gna.campaigns import audience, publish
+    from gna.campaigns import audience, overview, publish
     from gna.campaigns.audience import Audience
     from gna.campaigns.frame import frame_of
     from gna.cli.watch import watch as watch_it
@@ -52,13 +55,15 @@ def send(
         frame = frame_of(settings)
         with db.read() as tx:
             campaign = views.looked_up(tx, id)
+            row = overview.row(tx, campaign["id"])
             reach = screen.people(audience.count(tx, Audience.parse(campaign["audience"])))
         _must_be(campaign, EDITABLE)
         print(f"{'Subject':<12}{screen.clean(campaign['subject'])}\n{'For':<12}{reach}")
         print(f"{'Links':<12}start with {frame.base_url}")
         _must_be_sendable(views.checked(campaign, frame))
         screen.make_sure(f"Send to {reach}?", yes=yes)
-        _act(db, campaign["id"], _unchanged(campaign, timed(publish.send)), frame=frame)
+        ready = publish.prepare(row, frame)
+        _act(db, campaign["id"], lambda tx, _: timed(publish.send)(tx, ready))
         print("It is being sent.")
         if watch:
             watch_it(db, campaign["id"])
@@ -70,12 +75,17 @@ def schedule(
 ) -> None:
     """Send a draft at a time in the future, or a scheduled campaign at another time."""
     from gna import clock
-    from gna.campaigns import publish, writing
+    from gna.campaigns import overview, publish, writing
     from gna.campaigns.frame import frame_of
 
     at = writing.parse_time(when, clock.now())
     with start.opened() as (settings, db):
-        _act(db, id, timed(publish.schedule), at=at, frame=frame_of(settings))
+        with db.read() as tx:
+            campaign = views.looked_up(tx, id)
+            row = overview.row(tx, campaign["id"])
+        _must_be(campaign, EDITABLE)
+        ready = publish.prepare(row, frame_of(settings))
+        _act(db, campaign["id"], lambda tx, _: timed(publish.schedule)(tx, ready, at=at))
     print(f"Scheduled for {screen.moment(at)}.")
 
 
@@ -154,10 +164,14 @@ def delete(id: Id, yes: Yes = False) -> None:
 
 def _act(db: Database, id: str, action: Callable[..., Any], **how: Any) -> Any:
     """Do something with a campaign in one transaction; why it cannot be done now is said with its state."""
+    from gna.campaigns.publish import Changed
+
     with db.write() as tx:
         campaign = views.looked_up(tx, id)
         try:
             return action(tx, campaign["id"], **how)
+        except Changed:
+            raise
         except NotAllowedNow as error:
             raise NotAllowedNow(f"{error}: the campaign is {views.marked(campaign)}") from None
 
@@ -177,19 +191,6 @@ def _must_be_sendable(found: list[Any]) -> None:
         print(f"{'Check':<12}{views.said(finding)}")
     if any(finding.level == Level.ERROR for finding in found):
         raise Refused("It has errors and cannot be sent so; mend them first.")
-
-
-def _unchanged(campaign: dict[str, Any], action: Callable[..., Any]) -> Callable[..., Any]:
-    """The action, if the campaign is still the one that somebody looked at when they said yes."""
-    from gna import clock
-    from gna.campaigns.table import locked
-
-    def act(tx: Any, campaign_id: str, **how: Any) -> Any:
-        if clock.iso(locked(tx, campaign_id).updated_at) != campaign["updated_at"]:
-            raise Refused("Somebody changed it meanwhile, so nothing was sent; look at it again.")
-        return action(tx, campaign_id, **how)
-
-    return act
 
 
 def _retry(tx: Any, campaign_id: str) -> int:

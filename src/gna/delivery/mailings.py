@@ -5,6 +5,7 @@ so that a dashboard reads one row however many there are.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -122,20 +123,35 @@ def fill(tx: Connection, mailing: int, content: Content, people: sa.Select[tuple
     if unknown := set(names_in(content.subject + content.html + content.text)) - FIELDS:
         raise Refused(f"Unknown field: {', '.join(sorted(unknown))}")
     outbox.keep(tx, content, now=now)
-    someone = people.subquery().c[0].label("id")
-    rest = (someone > row.filled_to, someone <= row.fill_until)
-    ids = sa.select(someone).where(*rest).order_by("id").limit(CHUNK).subquery()
-    last = tx.scalar(sa.select(sa.func.max(ids.c.id)))
+    last = _lock_some(tx, people, row)
     if last is None:
         tx.execute(_change(mailing).values(filled_at=now))
         return False
-    tx.execute(_messages(tx, row, content, ids, now))
+    tx.execute(_messages(tx, row, content, _between(people, row.filled_to, last), now))
     tx.execute(_change(mailing).values(filled_to=last))
     return True
 
 
-def _messages(tx: Connection, mailing: Any, content: Content, ids: sa.Subquery, now: datetime) -> sa.Executable:
-    """One message for each of the ids. The address is not copied: whoever has left, or moved, is known when we send."""
+def _lock_some(tx: Connection, people: sa.Select[tuple[str]], mailing: Any) -> str | None:
+    """Keep the next of the people from leaving until they have their messages; the last of them, or None.
+
+    Who is just leaving is waited for, and is not there any more when the messages are made.
+    """
+    some = _between(people, mailing.filled_to, mailing.fill_until).order_by("id").limit(CHUNK)
+    found: Sequence[Any] = tx.scalars(some.with_for_update(read=True, key_share=True)).all()
+    return str(found[-1]) if found else None
+
+
+def _between(people: sa.Select[tuple[str]], after: str, until: str) -> sa.Select[tuple[str]]:
+    someone = people.subquery().c[0].label("id")
+    return sa.select(someone).where(someone > after, someone <= until)
+
+
+def _messages(
+    tx: Connection, mailing: Any, content: Content, people: sa.Select[tuple[str]], now: datetime
+) -> sa.Executable:
+    """One message for each of them. The address is not copied: whoever has left, or moved, is known when we send."""
+    ids = people.subquery()
     values: dict[str, Any] = {
         "id": db.new_id(tx),
         "delivery_key": sa.literal(f"{mailing.id}:") + ids.c.id,

@@ -138,6 +138,8 @@ class Sender:
         # Handed over and not reported; reported and not written down.
         self._open: dict[str, Message] = {}
         self._results: list[Result] = []
+        # Of these, others may have written down what became of them.
+        self._doubtful: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._lease = Lease()
@@ -212,9 +214,14 @@ class Sender:
         """End the mailings that are through, and forget whom they went to."""
         if not await self._db.look(mailings.ending):
             return False
-        for mailing, sums in await self._db.run(timed(mailings.finish)):
+        done = await self._db.run(timed(mailings.finish))
+        for mailing, sums in done:
             logger.info("mailing done", mailing=mailing, sent=sums.sent, failed=sums.failed, left=sums.left)
-        return await self.forget()
+        await self.forget()
+        if done:
+            # SQLite's log still says who got it.
+            await asyncio.to_thread(self._db.empty_log)
+        return False
 
     async def forget(self) -> bool:
         """Delete messages that no campaign needs any more."""
@@ -232,6 +239,7 @@ class Sender:
         began = _time()
         if began > self._lease.until:
             self._lease = Lease()  # for what is claimed from now on; what is older has lost its own
+            self._doubtful |= self._open.keys() | {claimed.id for claimed, _ in results}
         try:
             # A connection that breaks in a commit does not tell whether we won the messages.
             unsure, self._unsure = self._unsure, bool(self._unsure or limit)
@@ -240,10 +248,13 @@ class Sender:
             round = await self._db.run(timed(self._transact), results, wish, known if unsure else None)
         except BaseException:
             self._results = results + self._results
+            self._doubtful |= {claimed.id for claimed, _ in results}
             raise
         finally:
             self._at_the_database = False
         self._unsure = False
+        if self._doubtful:
+            self._doubtful -= {claimed.id for claimed, _ in results}
         self._lease.until = began + LEASE_SECONDS
         self._looked = self._looked if wish.again else began
         self._speed.settled(len(results))
@@ -260,7 +271,7 @@ class Sender:
         if known is not None:
             give_back(tx, worker=self._worker, keep=known, now=now)
         if results:
-            settle(tx, results, worker=self._worker, now=now)
+            settle(tx, results, worker=self._worker, doubtful=self._doubtful, now=now)
             # For one address, such as a greylist, only that message waits; for all of us, everybody does.
             tries = [outcome for _, outcome in results if isinstance(outcome, TryLater) and outcome.away]
             if waits := [later.after for later in tries if later.after]:

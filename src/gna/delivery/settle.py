@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -14,6 +15,7 @@ from gna import metrics
 from gna.delivery import dead_letters, mailings
 from gna.delivery.claim import Claimed
 from gna.delivery.retry import GiveUp, NotBegun, Retry, after_failure
+from gna.mail.address import without_person
 from gna.outbox import FLEETING, LINKS, Status, is_sending, messages
 from gna.providers.protocol import Accepted, Failure, Outcome
 
@@ -30,8 +32,14 @@ DELETE = {
 }
 
 
-def settle(tx: Connection, results: Sequence[Result], *, worker: str, now: datetime) -> None:
-    """Write down what the provider said of each message that is still ours."""
+def settle(
+    tx: Connection, results: Sequence[Result], *, worker: str, doubtful: Collection[str] = (), now: datetime
+) -> None:
+    """Write down what the provider said of each message that is still ours.
+
+    A campaign's message that is gone has left with its person, who got it all the same; `doubtful` are those that
+    another worker, or a transaction of which we never heard the end, may have written down already.
+    """
     accepted: defaultdict[tuple[str, int | None], list[tuple[Claimed, Accepted]]] = defaultdict(list)
     sent, failed = Counter[int | None](), Counter[int | None]()
     for claimed, outcome in results:
@@ -40,7 +48,7 @@ def settle(tx: Connection, results: Sequence[Result], *, worker: str, now: datet
         elif _failed(tx, claimed, outcome, worker, now):
             failed[claimed.mailing] += 1
     for (kind, mailing), group in accepted.items():
-        count = _gone(tx, group, worker) if kind in FLEETING else _sent(tx, kind, group, worker, now)
+        count = _gone(tx, group, worker, doubtful) if kind in FLEETING else _sent(tx, kind, group, worker, now)
         metrics.messages.labels(kind, Status.SENT).inc(count)
         sent[mailing] += count
     # Last, and always in the same order: workers wait for each other here.
@@ -48,9 +56,20 @@ def settle(tx: Connection, results: Sequence[Result], *, worker: str, now: datet
         mailings.count(tx, mailing, sent=sent[mailing], failed=failed[mailing])
 
 
-def _gone(tx: Connection, group: Sequence[tuple[Claimed, Accepted]], worker: str) -> int:
-    """Delete the rows of a campaign's mails that have left; says how many were still ours."""
+def _gone(tx: Connection, group: Sequence[tuple[Claimed, Accepted]], worker: str, doubtful: Collection[str]) -> int:
+    """Delete the rows of a campaign's mails that have left; says how many that were."""
     ids = [claimed.id for claimed, _ in group]
+    unsure = [id for id in ids if id in doubtful]
+    count = _delete(tx, unsure, worker) if unsure else 0
+    sure = [id for id in ids if id not in doubtful] if unsure else ids
+    deleted = _delete(tx, sure, worker)
+    if deleted < len(sure):
+        others = sa.select(sa.func.count()).select_from(messages).where(messages.c.id.in_(sure))
+        deleted = len(sure) - (tx.scalar(others) or 0)
+    return count + deleted
+
+
+def _delete(tx: Connection, ids: list[str], worker: str) -> int:
     values = {"ids": json.dumps(ids) if tx.dialect.name == "sqlite" else ids, "worker": worker}
     return tx.execute(DELETE[tx.dialect.name], values).rowcount
 
@@ -68,6 +87,10 @@ def _sent(tx: Connection, kind: str, group: Sequence[tuple[Claimed, Accepted]], 
 def _failed(tx: Connection, claimed: Claimed, failure: Failure | NotBegun, worker: str, now: datetime) -> bool:
     """Write down a failure; whether it was given up."""
     decision = after_failure(failure, kind=claimed.kind, attempt=claimed.attempt, now=now)
+    if claimed.kind in FLEETING:
+        # Its words are shown to others when the message is long gone.
+        said = without_person(decision.reason, email=claimed.to or "", nickname=claimed.nickname)
+        decision = replace(decision, reason=said)
     values = _given_up(decision) if isinstance(decision, GiveUp) else _again(decision)
     ours = tx.execute(_update(tuple(values)), {"message": claimed.id, "worker": worker, **values}).rowcount
     if not ours:

@@ -16,6 +16,8 @@ email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 LONGEST = 254
 # Something like an address within a sentence.
 QUOTED = re.compile(r"[^\s<>:,;]+@[^\s<>:,;]+")
+# With what a mail server begins: 550 5.1.1
+CODES = re.compile(r"[0-9]{3}[ -]?(?:[0-9]\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9]))?")
 # What almost everybody types. The validator agrees with each of these (a test compares), fifty times slower.
 PLAIN = re.compile(
     r"(?=.{6,254}\Z)(?=[^@]{1,64}@)(?!.*--)[A-Za-z0-9_+]+(?:[.-][A-Za-z0-9_+]+)*"
@@ -53,6 +55,21 @@ def parse(text: object) -> str:
 def without_addresses(text: str) -> str:
     """What a server said, for others than the one it spoke of."""
     return QUOTED.sub("…", text)
+
+
+def without_person(text: str, *, email: str, nickname: str | None) -> str:
+    """What a server said, without anything of the person it spoke of; its codes stay."""
+    codes = CODES.match(text)
+    head = codes[0] if codes else ""
+    local, _, domain = email.rpartition("@")
+    theirs = {email, on_the_wire(email), local, domain, on_the_wire(email).rpartition("@")[2], nickname or ""} - {""}
+    words = "|".join(re.escape(word) for word in sorted(theirs, key=len, reverse=True))
+    rest = (
+        re.sub(rf"(?:(?<!\w)|(?<=%40))(?:{words})(?!\w)", "…", text[len(head) :], flags=re.IGNORECASE)
+        if words
+        else text
+    )
+    return head + without_addresses(rest)
 
 
 def on_the_wire(address: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gna.mail.render import Draft, Format, Frame, excerpt, reading
+from gna.mail.render import Draft, Format, Frame, excerpt, headline, reading
 
 FRAME = Frame("The Quiet Web", "https://news.example.org")
 
@@ -59,3 +59,10 @@ def test_an_excerpt_is_cut_at_a_word() -> None:
     assert excerpt(draft, FRAME, 20) == "word, word, word…"
     assert excerpt(Draft("News", "x" * 300), FRAME, 10) == "x" * 9 + "…"
     assert all(len(excerpt(draft, FRAME, length)) <= length for length in range(5, 300))
+
+
+def test_a_headline_is_the_same_for_everybody() -> None:
+    assert (
+        headline(Draft("{{&nbsp;nickname&nbsp;| Friend }}, {{ email }}news &#123;{ x }}", "x"), FRAME)
+        == "Friend, news &#123;{ x }}"
+    )

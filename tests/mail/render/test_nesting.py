@@ -160,3 +160,18 @@ def test_checking_never_raises(body: str) -> None:
     for body_format in Format:
         check(Draft("\ud800{{", body, body_format), FRAME)
         check(Draft("x", body, body_format, preheader="\0"), FRAME)
+
+
+@pytest.mark.parametrize("format", [*Format])
+def test_style_sheets_are_looked_for_once(format: Format) -> None:
+    """None of these is one: all of them stand in an attribute that never ends."""
+    start = time.monotonic()
+    with suppress(Refused):
+        compose(Draft("x", '<p>x</p><p a="' + "<style " * 14_000 + '"', format), FRAME)
+    assert time.monotonic() - start < 10
+
+
+def test_a_style_sheet_that_would_be_written_into_every_tag_is_refused() -> None:
+    sheet = "".join(f"a{number}:b;" for number in range(1800))
+    with pytest.raises(Refused, match="too many rules"):
+        compose(Draft("x", f"<style>*{{{sheet}}}</style>" + "<p>x" * 4500), FRAME)

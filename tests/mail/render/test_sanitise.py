@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from gna.errors import Refused
 from gna.mail.render.fields import Words
 from gna.mail.render.nesting import without_drawings
 from gna.mail.render.sanitise import sanitised, style
@@ -32,6 +33,8 @@ def clean(html: str) -> str:
         "<p style='background:url(https://x.example/a.png)'>",
         "<p style='position:fixed;width:expression(alert(1))'>",
         "<p style='background:u\\72l(https://x.example)'>",
+        "<p style='background:src(\"https://x.example\")'>",
+        "<p style='background:cross-fade(https://x.example)'>",
         "<p style='background:url/**/(https://x.example)'>",
         "<!-- x --><!--[if mso]><b>x</b><![endif]-->",
         "<video src=https://x.example></video>",
@@ -114,3 +117,12 @@ def test_a_border_is_no_colour_to_read() -> None:
 def test_a_table_with_a_head_is_one_to_be_read_and_classes_are_only_ours() -> None:
     assert clean("<table class=evil>\n<thead><tr><th>x</th></tr></thead></table>").startswith('<table class="data">')
     assert "class" not in clean("<table class=data><tr><td>x</td></tr></table>")
+
+
+@pytest.mark.parametrize(
+    "link", ["/\t/{{ nickname }}", "https:/\n/{{ nickname }}", "https://x.example/" + "a" * 1500 + "{{ email }}"]
+)
+def test_a_reader_never_says_where_a_link_leads(link: str) -> None:
+    words = Words(link)
+    with pytest.raises(Refused, match="cannot stand"):
+        sanitised(f'<a href="{words.hold(link)}">x</a>', words, BASE)

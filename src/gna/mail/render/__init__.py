@@ -1,6 +1,6 @@
 """What a publisher writes, turned into the content of a mail."""
 
-from gna.mail.render.archive import excerpt, reading
+from gna.mail.render.archive import excerpt, headline, reading
 from gna.mail.render.campaign import compose
 from gna.mail.render.checks import Finding, Level, check
 from gna.mail.render.draft import Draft, Format
@@ -17,5 +17,6 @@ __all__ = [
     "check_fields",
     "compose",
     "excerpt",
+    "headline",
     "reading",
 ]

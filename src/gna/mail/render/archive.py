@@ -2,7 +2,7 @@
 
 import re
 
-from gna.mail.content import filled, html_pieces, text_pieces
+from gna.mail.content import filled, html_pieces, one_line, text_pieces
 from gna.mail.render.draft import Draft
 from gna.mail.render.fields import WORD_JOINER, without_slots
 from gna.mail.render.sanitise import each_tag
@@ -27,6 +27,13 @@ def reading(draft: Draft, frame: Frame) -> str:
 
     slots = written.words.put_back(without_slots(each_tag(plain, written.html), "&#123;"), lambda field: field.slot)
     return filled(html_pieces(slots), _nobody(frame))
+
+
+def headline(draft: Draft, frame: Frame) -> str:
+    """The subject as nobody in particular reads it."""
+    written = Written(draft, frame.base_url)
+    slots = written.words.put_back(without_slots(written.subject, "{" + WORD_JOINER), lambda field: field.slot)
+    return one_line(filled(text_pieces(slots), _nobody(frame)))
 
 
 def excerpt(draft: Draft, frame: Frame, length: int = 200) -> str:

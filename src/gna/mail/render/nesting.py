@@ -63,6 +63,16 @@ def check_nesting(html: str) -> None:
             raise Refused("The HTML is nested too deep, or leaves too many tags open; close every tag that it opens")
 
 
+def style_sheets(html: str) -> str:
+    """What stands in the style elements."""
+    return "".join(_inside(tag[0]) for tag in TAG.finditer(html) if (tag[1] or "").lower() == "style")
+
+
+def _inside(element: str) -> str:
+    head = HEAD.match(element)
+    return element[head.end() :] if head else ""
+
+
 def _check_attributes(tag: str) -> None:
     head = HEAD.match(tag)
     if head and sum(1 for _ in re.finditer(ATTRIBUTE, head[1])) > MOST_ATTRIBUTES:

@@ -4,12 +4,19 @@ import re
 from collections.abc import Callable
 
 from gna.errors import Refused
-from gna.mail.render.allowed import ATTRIBUTES, GONE, LINKS, PROPERTIES, SCHEMES, SPOKEN, TAGS
+from gna.mail.render.allowed import ATTRIBUTES, GONE, LINKS, PROPERTIES, SCHEMES, SPOKEN, TAGS, names
 from gna.mail.render.fields import Words
 from gna.mail.render.links import absolute
 
 # A value with one of these could load something, run something, or end the attribute's rule.
-UNSAFE = re.compile(r"[\\<>{}@]|/\*|url\s*\(|image\s*\(|image-set|expression|script|var\s*\(|env\s*\(", re.IGNORECASE)
+UNSAFE = re.compile(r"[\\<>{}@]|/\*|expression|script", re.IGNORECASE)
+# The only functions in values: others could load something, or will in the browsers of next year.
+FUNCTION = re.compile(r"([\w-]*)\s*\(")
+FUNCTIONS = names("rgb rgba hsl hsla calc")
+# Browsers leave these out of an address, wherever they stand.
+NOT_IN_LINKS = re.compile(r"[\t\n\r]")
+# The composer looks so far back for the beginning of a link.
+LONGEST_LINK = 1500
 ATTRIBUTES_WRITTEN = r'((?: [^\s="<>/]+="[^"]*")*)'
 OPENING = re.compile(rf"<([a-z][a-z0-9]*){ATTRIBUTES_WRITTEN}>")
 # A table that has a head is one to be read; others only hold things in their places.
@@ -29,12 +36,13 @@ def sanitised(html: str, words: Words, base_url: str) -> str:
     complaints: list[str] = []
 
     def attribute(_tag: str, name: str, value: str) -> str | None:
+        value = NOT_IN_LINKS.sub("", value).strip() if name in LINKS else value
         field = words.among(value)
         if field and (why := _why_not(name, value, words)):
             complaints.append(f"The merge field {{{{ {field[0].name} }}}} cannot stand {why}")
         if name == "style":
             return style(value)
-        return _link(value.strip()) if name in LINKS else value
+        return _link(value) if name in LINKS else value
 
     def _link(url: str) -> str | None:
         return url if url.startswith("#") or words.first(url) == 0 else absolute(url, base_url)
@@ -69,6 +77,8 @@ def _why_not(name: str, value: str, words: Words) -> str | None:
         return None
     if name not in LINKS:
         return f"in the attribute {name}; put it into the text"
+    if len(value) > LONGEST_LINK:
+        return f"in a link of more than {LONGEST_LINK:,} characters; shorten the link"
     first = words.first(value) or 0
     if value[:first].strip() == "" and words.among(value)[0].name.endswith("_url"):
         return None
@@ -80,9 +90,13 @@ def style(written: str) -> str | None:
     kept = []
     for declaration in written.split(";"):
         name, _, value = (part.strip() for part in declaration.partition(":"))
-        if name.lower() in PROPERTIES and value and not UNSAFE.search(value):
+        if name.lower() in PROPERTIES and value and _is_harmless(value):
             kept.append(f"{name.lower()}:{' '.join(value.split())}")
     return ";".join(kept) or None
+
+
+def _is_harmless(value: str) -> bool:
+    return not UNSAFE.search(value) and all(name in FUNCTIONS for name in FUNCTION.findall(value.lower()))
 
 
 def each_tag(change: Callable[[re.Match[str]], str], clean: str) -> str:

@@ -1,22 +1,20 @@
 """What a publisher wrote, as the parts of a mail that belong to nobody yet."""
 
-import re
 from functools import cached_property
 
 from gna.errors import Refused
 from gna.mail.content import one_line
 from gna.mail.render.draft import Draft, Format, printable
 from gna.mail.render.fields import Words
-from gna.mail.render.nesting import check_nesting, without_drawings
+from gna.mail.render.nesting import check_nesting, style_sheets, without_drawings
 from gna.mail.render.sanitise import sanitised
 from gna.mail.render.text import as_text, prose, shortened
 
-STYLE = re.compile(r"<style\b[^>]*>(.*?)(?:</style|\Z)", re.IGNORECASE | re.DOTALL)
 # Each takes a second or two at most; a tenth of this is a long mail.
 LONGEST_MARKDOWN = 100_000
 MOST_COLUMNS = 500
-# Rules times tags.
-MOST_MATCHES = 5_000_000
+# Rules times tags, and declarations times tags, each of which may be written into each.
+MOST_MATCHES, MOST_DECLARED = 5_000_000, 500_000
 
 
 class Written:
@@ -83,9 +81,10 @@ def _inlined(html: str) -> str:
     """The HTML with its style sheets in its style attributes: nothing else of them outlives the sanitiser."""
     import css_inline
 
-    sheets = "".join(found[1] for found in STYLE.finditer(html))
-    if not sheets:
+    found = style_sheets(html)
+    if not found:
         return html
-    if (sheets.count("{") + sheets.count(",")) * html.count("<") > MOST_MATCHES:
+    tags, rules, declared = html.count("<"), found.count("{") + found.count(","), found.count(":") + found.count(";")
+    if rules * tags > MOST_MATCHES or declared * tags > MOST_DECLARED:
         raise Refused("The style sheet has too many rules for so long a text; leave out what it does not need")
     return css_inline.CSSInliner(load_remote_stylesheets=False).inline(html)

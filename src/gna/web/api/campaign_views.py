@@ -18,7 +18,7 @@ from gna.campaigns.writing import Wish
 from gna.db import timed
 from gna.errors import DatabaseAway, NotFound, Refused
 from gna.mail.compile import Sender
-from gna.mail.render import Draft, check
+from gna.mail.render import Draft, check, compose
 from gna.web.api.campaigns import NOT_THERE, CampaignBody
 from gna.web.api.shapes import body, errors
 from gna.web.body import parse_id, parse_object
@@ -64,7 +64,8 @@ async def test_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Mail it to a few addresses, in any state; nothing of that is kept or counted."""
     here, to = ground(request), preview.parse_addresses(parse_object(await request.body()).get("to"))
     draft = await _draft(here, campaign_id)
-    await here.run(timed(preview.send_trial), draft, to, frame=here.frame)
+    content = await asyncio.to_thread(compose, draft, here.frame)
+    await here.run(timed(preview.send_trial), content, to, frame=here.frame)
     here.ring("send")
     return JSONResponse({"status": "test_sent", "to": to}, 202)
 

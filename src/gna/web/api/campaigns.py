@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from gna import clock
 from gna.campaigns import overview, publish, writing
+from gna.campaigns.publish import Ready
 from gna.campaigns.writing import Wish
 from gna.db import timed
 from gna.mail.render import Format, compose
@@ -115,7 +116,7 @@ async def duplicate_campaign(request: Request, campaign_id: str) -> JSONResponse
 @router.post("/campaigns/{campaign_id}/send", summary="Send now", responses=WRONG)
 async def send_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Publish a draft or a scheduled campaign at once."""
-    return await _act(request, publish.send, campaign_id, frame=ground(request).frame)
+    return await _act(request, publish.send, await _ready(request, campaign_id))
 
 
 @router.post(
@@ -129,13 +130,13 @@ async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
     sent = await request.body()
     wish = parse_object(sent) if sent else {}
     at = writing.parse_time(wish["scheduled_at"], clock.now()) if "scheduled_at" in wish else None
-    return await _act(request, publish.schedule, campaign_id, at=at, frame=ground(request).frame)
+    return await _act(request, publish.schedule, await _ready(request, campaign_id), at=at)
 
 
 @router.post("/campaigns/{campaign_id}/cancel", summary="Cancel a schedule", responses=errors(404, 409, 503))
 async def cancel_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Make a scheduled campaign a draft again."""
-    return await _act(request, publish.cancel, campaign_id)
+    return await _act(request, publish.cancel, parse_id(campaign_id))
 
 
 @router.post("/campaigns/{campaign_id}/pause", summary="Pause", responses=errors(404, 409, 503))
@@ -168,12 +169,19 @@ async def retry_delivery(request: Request, delivery_id: str) -> JSONResponse:
     return JSONResponse(await here.look(overview.delivery, delivery_id))
 
 
-async def _act(request: Request, action: Callable[..., None], campaign_id: str, **how: Any) -> JSONResponse:
+async def _ready(request: Request, campaign_id: str) -> Ready:
+    """The campaign, composed outside of any transaction."""
+    here = ground(request)
+    row = await here.look(overview.row, parse_id(campaign_id))
+    return await asyncio.to_thread(publish.prepare, row, here.frame)
+
+
+async def _act(request: Request, action: Callable[..., None], what: Ready | str, **how: Any) -> JSONResponse:
     """Do something with a campaign, tell the publisher, and show it as it is then."""
     here = ground(request)
-    await here.run(timed(action), parse_id(campaign_id), **how)
+    await here.run(timed(action), what, **how)
     here.ring("publish")
-    return await _shown(here, campaign_id)
+    return await _shown(here, what.campaign_id if isinstance(what, Ready) else what)
 
 
 async def _shown(here: Ground, campaign_id: str, status: int = 200) -> JSONResponse:
