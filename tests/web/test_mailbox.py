@@ -49,7 +49,9 @@ def test_the_html_of_a_mail_cannot_act_or_load(client: TestClient, settings: Set
     assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
 
 
-@pytest.mark.parametrize("path", ["unknown", ids.new(), "..%2f..%2fgna", "../../etc/passwd"])
+@pytest.mark.parametrize(
+    "path", ["unknown", "01a1e3a8-05b4-72e7-abf6-978b6a355d1b", "..%2f..%2fgna", "../../etc/passwd"]
+)
 def test_there_is_no_other_file_to_read(client: TestClient, settings: Settings, path: str) -> None:
     (settings.mailbox_dir.parent / "gna.eml").write_text("secret")
     assert client.get(f"/admin/mailbox/{path}").status_code == 404

@@ -59,10 +59,9 @@ def settle(
 def _gone(tx: Connection, group: Sequence[tuple[Claimed, Accepted]], worker: str, doubtful: Collection[str]) -> int:
     """Delete the rows of a campaign's mails that have left; says how many that were."""
     ids = [claimed.id for claimed, _ in group]
-    unsure = [id for id in ids if id in doubtful]
-    count = _delete(tx, unsure, worker) if unsure else 0
+    unsure = [id for id in ids if id in doubtful] if doubtful else []
     sure = [id for id in ids if id not in doubtful] if unsure else ids
-    deleted = _delete(tx, sure, worker)
+    count, deleted = _delete(tx, unsure, worker) if unsure else 0, _delete(tx, sure, worker)
     if deleted < len(sure):
         others = sa.select(sa.func.count()).select_from(messages).where(messages.c.id.in_(sure))
         deleted = len(sure) - (tx.scalar(others) or 0)

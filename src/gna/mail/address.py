@@ -64,11 +64,9 @@ def without_person(text: str, *, email: str, nickname: str | None) -> str:
     local, _, domain = email.rpartition("@")
     theirs = {email, on_the_wire(email), local, domain, on_the_wire(email).rpartition("@")[2], nickname or ""} - {""}
     words = "|".join(re.escape(word) for word in sorted(theirs, key=len, reverse=True))
-    rest = (
-        re.sub(rf"(?:(?<!\w)|(?<=%40))(?:{words})(?!\w)", "…", text[len(head) :], flags=re.IGNORECASE)
-        if words
-        else text
-    )
+    rest = text[len(head) :]
+    if words:
+        rest = re.sub(rf"(?:(?<!\w)|(?<=%40))(?:{words})(?!\w)", "…", rest, flags=re.IGNORECASE)
     return head + without_addresses(rest)
 
 
