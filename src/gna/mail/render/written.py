@@ -14,7 +14,7 @@ from gna.mail.render.text import as_text, prose, shortened
 LONGEST_MARKDOWN = 100_000
 MOST_COLUMNS = 500
 # Rules times tags, and declarations times tags, each of which may be written into each.
-MOST_MATCHES, MOST_DECLARED = 5_000_000, 500_000
+MOST_MATCHES, MOST_DECLARED = 5_000_000, 1_500_000
 
 
 class Written:
@@ -84,7 +84,7 @@ def _inlined(html: str) -> str:
     found = style_sheets(html)
     if not found:
         return html
-    tags, rules, declared = html.count("<"), found.count("{") + found.count(","), found.count(":") + found.count(";")
-    if rules * tags > MOST_MATCHES or declared * tags > MOST_DECLARED:
+    tags, rules = html.count("<"), found.count("{") + found.count(",")
+    if rules * tags > MOST_MATCHES or found.count(":") * (tags - html.count("</")) > MOST_DECLARED:
         raise Refused("The style sheet has too many rules for so long a text; leave out what it does not need")
     return css_inline.CSSInliner(load_remote_stylesheets=False).inline(html)
