@@ -35,9 +35,13 @@ MEANING = {
 Answers = dict[int | str, dict[str, Any]]
 
 
+# Written out once: of a model, FastAPI would make another one for each status of each route, a megabyte in all.
+REFUSAL = {"application/json": {"schema": Error.model_json_schema()}}
+
+
 def errors(*statuses: int) -> Answers:
     """These refusals in the API reference."""
-    return {status: {"model": Error, "description": MEANING[status]} for status in statuses}
+    return {status: {"description": MEANING[status], "content": REFUSAL} for status in statuses}
 
 
 def body(model: type[BaseModel], *kinds: str) -> dict[str, Any]:

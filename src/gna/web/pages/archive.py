@@ -16,19 +16,19 @@ from gna.web.api.shapes import Answers
 from gna.web.body import parse_id
 from gna.web.edge import POLICY_WITH_PICTURES
 from gna.web.ground import ground
-from gna.web.pages import feed
 from gna.web.pages.render import page as shown
 from gna.web.paging import Paging
 
 router = APIRouter(tags=["pages"])
 
 PER_PAGE = 20
+RSS = "application/rss+xml"
 # The only pages that are for search engines too.
 FOR_ALL = {"X-Robots-Tag": "all"}
 NO_SUCH_PAGE: Answers = {404: {"description": "A page: there is nothing here"}}
 BAD_PAGE: Answers = {400: {"description": "A page: the number of the page is none"}, **NO_SUCH_PAGE}
 AS_FEED: Answers = {
-    200: {"content": {feed.MEDIA_TYPE: {}}},
+    200: {"content": {RSS: {}}},
     304: {"description": "Nothing has changed"},
 }
 
@@ -52,8 +52,11 @@ async def rss(request: Request) -> Response:
     headers = {"ETag": tag, "Cache-Control": "public, max-age=300"}
     if _is_known(request, tag):
         return Response(None, 304, headers)
+    # Imported late: who never reads the feed needs no XML.
+    from gna.web.pages import feed
+
     body = await asyncio.to_thread(lambda: feed.rss(issues.read(found), here.frame))
-    return Response(body, headers=headers, media_type=f"{feed.MEDIA_TYPE}; charset=utf-8")
+    return Response(body, headers=headers, media_type=f"{RSS}; charset=utf-8")
 
 
 @router.get("/archive/{campaign_id}", summary="One issue", response_class=HTMLResponse, responses=NO_SUCH_PAGE)
