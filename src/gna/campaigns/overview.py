@@ -1,13 +1,13 @@
 """Campaigns as an admin sees them, with the sums of their deliveries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import clock
-from gna.campaigns.states import Sending, State
+from gna.campaigns.states import ENDED, Sending, State
 from gna.campaigns.table import c, campaigns, d, deliveries
 from gna.delivery import mailings
 from gna.delivery.mailings import mailings as mailing_rows
@@ -41,9 +41,9 @@ def get(tx: Connection, campaign_id: str) -> dict[str, Any]:
     return _shown(tx, [row(tx, campaign_id)])[0]
 
 
-def row(tx: Connection, campaign_id: str) -> Any:
+def row(tx: Connection, campaign_id: str, *, columns: Iterable[sa.Column[Any]] = c) -> Any:
     """One campaign as it is stored."""
-    found = tx.execute(sa.select(campaigns).where(c.id == campaign_id)).one_or_none()
+    found = tx.execute(sa.select(*columns).where(c.id == campaign_id)).one_or_none()
     if found is None:
         raise NotFound("There is no such campaign")
     return found
@@ -59,10 +59,7 @@ def delivery(tx: Connection, delivery_id: str) -> dict[str, Any]:
 
 def progress(tx: Connection, campaign_id: str) -> dict[str, Any]:
     """What changes while a campaign is being published."""
-    found = tx.execute(sa.select(*LISTED).where(c.id == campaign_id)).one_or_none()
-    if found is None:
-        raise NotFound("There is no such campaign")
-    shown = _shown(tx, [found])[0]
+    shown = _shown(tx, [row(tx, campaign_id, columns=LISTED)])[0]
     return {name: shown[name] for name in ("id", "state", *SUMS, "deliveries")}
 
 
@@ -89,7 +86,7 @@ def _deliveries() -> sa.Select[Any]:
 def _delivery(tx: Connection, row: Any) -> dict[str, Any]:
     sent, failed = row.sent_count or 0, row.failed_count or 0
     left = (row.audience or 0) - sent - failed
-    ended = row.state in (Sending.SENT, Sending.FAILED)
+    ended = row.state in ENDED
     return {
         "id": row.id,
         "campaign_id": row.campaign_id,

@@ -19,6 +19,7 @@ from gna.db import Instant, metadata
 from gna.errors import NotAllowedNow, Refused
 from gna.mail.address import without_addresses
 from gna.mail.content import Content, names_in
+from gna.mail.render.fields import KNOWN
 from gna.outbox import FLEETING, Kind, Status, is_given_up, is_sending, is_waiting, messages
 
 
@@ -63,7 +64,7 @@ mailings = sa.Table(
 )
 
 # What a mail of many may say of each of them.
-FIELDS = {"greeting", "nickname", "email", "unsubscribe_url", "profile_url"}
+FIELDS = KNOWN | {"greeting"}
 # So many messages are made, or deleted, in one transaction; others who write wait that long.
 CHUNK = 5000
 # Messages that somebody may still want to try again are kept so long.

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser
 from gna.mail.render import Draft, Frame, compose
 from tests.mail.render.test_campaign import ANA, FRAME, SAMPLES, Tags, sample
 
-# From the tables of caniemail.com: properties that Gmail, Outlook for Windows and Apple Mail support at least in part,
-# and the ones of which one of these clients needs its own spelling.
+# Written by hand after what caniemail.com tells, not generated from it: properties that Gmail, Outlook for Windows and
+# Apple Mail support at least in part, and the ones of which one of these clients needs its own spelling.
 SUPPORTED = set(
     """
     background background-color border border-bottom border-bottom-color border-collapse border-color border-left

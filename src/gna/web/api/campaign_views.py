@@ -60,7 +60,7 @@ async def preview_unsaved(request: Request, subscriber: str = "") -> JSONRespons
     responses=errors(400, 404, 503),
     openapi_extra=body(TrialBody, "application/json"),
 )
-async def test_campaign(request: Request, campaign_id: str) -> JSONResponse:
+async def send_test(request: Request, campaign_id: str) -> JSONResponse:
     """Mail it to a few addresses, in any state; nothing of that is kept or counted."""
     here, to = ground(request), preview.parse_addresses(parse_object(await request.body()).get("to"))
     draft = await _draft(here, campaign_id)
