@@ -42,3 +42,7 @@ class DatabaseAway(GnaError):
 
 class ProviderAway(GnaError):
     """The provider cannot be reached now; it may come back by itself."""
+
+
+class Unreachable(GnaError):
+    """Somebody else's server did not give what was asked of it; the next try may be luckier."""

@@ -1,0 +1,1 @@
+"""Feeds: fetch them, read them, decide what is new in them, and remember it."""
