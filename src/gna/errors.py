@@ -46,3 +46,7 @@ class ProviderAway(GnaError):
 
 class Unreachable(GnaError):
     """Somebody else's server did not give what was asked of it; the next try may be luckier."""
+
+
+class PrivateAddress(Unreachable):
+    """The address belongs to a private network, where only the operator may send us."""

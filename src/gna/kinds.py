@@ -10,7 +10,11 @@ from urllib.parse import SplitResult, urlsplit
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from gna.outside.place import parse
+
 NOT_A_SENDER = 'an address, or a name with an address: "The Quiet Web <news@example.org>"'
+NOT_A_FEED = "an address that starts with http:// or https://, without a user name or password"
+FEED_ADDRESS_MAX = 2000
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -53,10 +57,21 @@ def _web_address(value: str) -> str:
     return value.rstrip("/")
 
 
-def _feed_address(value: str) -> str:
-    if not _split(value, "http", "https"):
-        raise ValueError("an address that starts with http:// or https://")
-    return value
+def feed_address(value: str) -> str:
+    """An address of a feed in its one spelling: scheme and host in lower case, without an anchor."""
+    text = value.strip().partition("#")[0]
+    if len(text) > FEED_ADDRESS_MAX:
+        raise ValueError(f"at most {FEED_ADDRESS_MAX} characters long")
+    # Signs that cannot be seen (an order of writing, a space of another kind) are never meant.
+    if not text.isprintable() or re.search(r"\s", text):
+        raise ValueError(NOT_A_FEED)
+    try:
+        parse(text)
+    except ValueError:
+        raise ValueError(NOT_A_FEED) from None
+    parts = urlsplit(text)
+    rest = text[len(f"{parts.scheme}://{parts.netloc}") :]
+    return f"{parts.scheme}://{parts.netloc.lower()}{rest}"
 
 
 def _smtp_address(value: SecretStr) -> SecretStr:
@@ -143,7 +158,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_comma_list)]
 Networks = Annotated[Names, AfterValidator(_networks)]
 Origins = Annotated[Names, AfterValidator(_origins)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
-FeedAddress = Annotated[str, AfterValidator(_feed_address)]
+FeedAddress = Annotated[str, AfterValidator(feed_address)]
 SmtpAddress = Annotated[SecretStr, AfterValidator(_smtp_address)]
 LongSecret = Annotated[SecretStr, AfterValidator(_long)]
 PrivateKey = Annotated[SecretStr, AfterValidator(_key_in_pem)]

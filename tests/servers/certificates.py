@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+NAMES = "DNS:localhost,IP:127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,18 @@ class Certificate:
         return ssl.create_default_context(cafile=str(self.file))
 
 
-def make(folder: Path) -> Certificate:
-    """Make a certificate that is valid for a day."""
+def make(folder: Path, *, names: str = NAMES, expired: bool = False) -> Certificate:
+    """Make a certificate that is valid for a day, or was until yesterday."""
+    folder.mkdir(exist_ok=True)
     made = Certificate(folder / "certificate.pem", folder / "key.pem")
     kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"]
-    names = ["-subj", "/CN=localhost", "-addext", NAMES]
+    subject = ["-subj", "/CN=localhost", "-addext", f"subjectAltName={names}"]
     files = ["-keyout", str(made.key), "-out", str(made.file)]
-    subprocess.run(["openssl", "req", *kind, *names, *files], check=True, capture_output=True)
+    _openssl("req", *kind, *subject, *files)
+    if expired:
+        _openssl("x509", "-in", str(made.file), "-signkey", str(made.key), "-days", "-1", "-out", str(made.file))
     return made
+
+
+def _openssl(*command: str) -> None:
+    subprocess.run(["openssl", *command], check=True, capture_output=True)

@@ -1,7 +1,9 @@
 """A website that does as it is told: one answer for each path, and it remembers who asked for what."""
 
+import ssl
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -35,13 +37,16 @@ Answer = Page | Callable[[BaseHTTPRequestHandler], Page | None]
 class Web:
     """Listens on loopback, in threads of its own, for as long as the `with` block lasts."""
 
-    def __init__(self, host: str = HOST) -> None:
+    def __init__(self, host: str = HOST, *, tls: ssl.SSLContext | None = None) -> None:
         self.asked: list[Asked] = []
         self._answers: dict[str, Answer] = {}
         self._server = ThreadingHTTPServer((host, 0), self._handler())
         self._server.daemon_threads = True
+        if tls:
+            # The handshake is the business of the connection's own thread: nobody waits for one that fails.
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self._server.server_address[1]
-        self.url = f"http://{host}:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://{host}:{self.port}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -87,6 +92,15 @@ class Web:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def handle(self) -> None:
+                # Whoever asks may hang up at any time, and that is no news.
+                with suppress(OSError):
+                    super().handle()
+
+            def finish(self) -> None:
+                with suppress(OSError):
+                    super().finish()
+
             def do_GET(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 path = self.path.partition("?")[0]
@@ -96,7 +110,7 @@ class Web:
                 if page is not None:
                     self._send(page)
 
-            do_POST = do_GET
+            do_POST = do_GET  # noqa: N815
 
             def _send(self, page: Page) -> None:
                 self.send_response(page.status)
