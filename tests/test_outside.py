@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import re
 import socket
 import ssl
 import sys
@@ -7,17 +8,18 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from subprocess import run
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies
 
 from gna.errors import PrivateAddress, Unreachable
 from gna.outside import Answer, ask, is_public, wire
-from gna.outside.place import join, parse, plain_host
+from gna.outside.place import Place, join, parse, plain_host
 from tests.servers import HOST, certificates, free_port
 from tests.servers.raw import Raw, says
 from tests.servers.web import Page, Web
@@ -239,6 +241,32 @@ def test_a_redirect_leads_from_where_it_stands(location: str, end: str) -> None:
     assert join(parse("http://a.example/x/y?z"), location).url == end
 
 
+ANY_TEXT = strategies.text()
+REASONS = ("be ", "name ", "not ", "start ")
+
+
+@given(ANY_TEXT | ANY_TEXT.map("http://a.example/".__add__) | ANY_TEXT.map("http://".__add__))
+def test_any_text_is_an_address_in_one_spelling_or_none(text: str) -> None:
+    for place in (attempt(parse, text), attempt(join, parse("http://a.example/b"), text)):
+        if isinstance(place, str):
+            assert place.startswith(REASONS)
+            continue
+        assert parse(place.url) == place
+        assert re.fullmatch(r"[a-z0-9._:-]+", place.host)
+        assert re.fullmatch(r"/[!-~]*", place.target)
+
+
+def attempt(make: Callable[..., Place], *given: object) -> Place | str:
+    try:
+        return make(*given)
+    except ValueError as error:
+        return str(error)
+
+
+def test_half_a_character_is_no_address() -> None:
+    assert refusal("http://a.example/\ud800") == "The address must be a whole web address."
+
+
 def test_a_long_name_is_cut_in_sentences() -> None:
     assert len(parse("http://" + "a." * 100).shown) == 80
 
@@ -357,6 +385,27 @@ def test_nobody_listens() -> None:
 def test_a_machine_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "resolve", lambda _: [])
     assert refusal("http://a.example/") == "The name a.example cannot be resolved."
+
+
+@pytest.fixture
+def deaf(web: Web) -> Iterator[str]:
+    """An address whose connections are never taken, at the port of the website."""
+    address = "127.0.0.3"
+    with ExitStack() as stack:
+        stack.enter_context(socket.create_server((address, web.port), backlog=0))
+        for _ in range(4):  # then nobody else is let into the queue
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex((address, web.port))
+        yield address
+
+
+def test_a_machine_that_takes_no_connection(web: Web, deaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "CONNECT", 0.4)
+    assert refusal(f"http://{deaf}:{web.port}/") == f"{deaf} does not answer."
+    web.serves("/", "here")
+    names(monkeypatch, **{"a.example": [[deaf, HOST]]})
+    assert asked(f"http://a.example:{web.port}/").body == b"here"
 
 
 # What is asked
@@ -611,11 +660,11 @@ def test_many_small_members_that_unpack_to_nothing_are_counted(web: Web) -> None
     assert refusal(web.at("/"), largest=1000) == f"The answer of {HOST} is larger than 1000 bytes."
 
 
-def a_bomb(size: int) -> bytes:
-    """Zeros, packed a thousand times, as one member; it is made piece by piece."""
+def a_bomb(megabytes: int) -> bytes:
+    """Zeros, packed a thousand times. A full flush makes every block the same, so that one is enough to make all."""
     packer = zlib.compressobj(9, wbits=31)
-    zeros = bytes(2**20)
-    return b"".join([packer.compress(zeros) for _ in range(size // 2**20)] + [packer.flush()])
+    first, block = (packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + block * (megabytes - 1)
 
 
 @contextmanager
@@ -630,7 +679,9 @@ def memory_below(limit: int) -> Iterator[None]:
 
 
 def test_a_bomb_is_cut_before_it_fills_the_memory(web: Web) -> None:
-    web.serves("/", a_bomb(2**28), content_encoding="gzip")
+    bomb = a_bomb(9000)
+    assert len(bomb) < 10 * 2**20
+    web.serves("/", bomb, content_encoding="gzip")
     with memory_below(40 * 2**20):
         assert refusal(web.at("/")) == f"The answer of {HOST} is larger than 10 MB."
 
@@ -689,6 +740,15 @@ def test_whatever_a_server_says_is_an_answer_or_one_sentence(said: bytes, body: 
             assert refusal(server.at("/?token=secret")).startswith(("The answer of 127", "127.0.0.1 "))
         else:
             assert asked(server.at("/")).body == body
+
+
+@settings(max_examples=150)
+@given(data=strategies.data())
+def test_whatever_else_a_server_says(data: strategies.DataObject) -> None:
+    heads = [b"", OK, OK + b"Transfer-Encoding: chunked\r\n\r\n", OK + b"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08"]
+    said = data.draw(strategies.sampled_from(heads)) + data.draw(strategies.binary(max_size=200))
+    with Raw(says(said)) as server, suppress(Unreachable):
+        asked(server.at("/"))
 
 
 def drips(connection: socket.socket) -> None:

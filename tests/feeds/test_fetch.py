@@ -175,6 +175,13 @@ def test_a_feed_that_moved_for_good_says_where(web: Web) -> None:
     assert (found.url, found.moved_to) == (url, None)
 
 
+def test_a_new_address_that_nobody_could_give_us_is_not_kept(web: Web) -> None:
+    web.serves("/old", status=301, location="/new?" + "x" * 2000)
+    web.serves("/new", "<rss/>")
+    found = new(web.at("/old"))
+    assert (found.body, found.moved_to) == (b"<rss/>", None)
+
+
 def test_who_answered_is_named_after_a_redirect(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "resolve", lambda _: [HOST])
     web.serves("/old", status=301, location=f"http://other.example:{web.port}/new")

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from gna import __version__, clock
 from gna.errors import PrivateAddress, Unreachable
+from gna.kinds import feed_address
 from gna.outside import Answer, ask
 from gna.outside.place import join, parse
 
@@ -141,10 +142,18 @@ def _fetched(answer: Answer) -> Fetched:
         content_type=answer.headers.get("content-type", ""),
         url=answer.url,
         known=Known(_sound(answer.headers.get("etag")), _sound(answer.headers.get("last-modified"))),
-        moved_to=answer.moved_to,
+        moved_to=_kept(answer.moved_to),
         hub=related.get("hub"),
         topic=related.get("self"),
     )
+
+
+def _kept(moved_to: str | None) -> str | None:
+    """What could not be given to us as an address is not taken from a server either."""
+    try:
+        return feed_address(moved_to) if moved_to else None
+    except ValueError:
+        return None
 
 
 def _validators(known: Known) -> dict[str, str]:

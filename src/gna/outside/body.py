@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import AsyncIterable, Iterator
+from io import BytesIO
 
 GZIP = 31  # zlib's number for: with the header and the checksum of gzip
 PIECE = 65_536
@@ -51,16 +52,16 @@ class Gunzip:
 
 async def read(chunks: AsyncIterable[bytes], *, is_packed: bool, largest: int) -> bytes:
     """The whole body; raises TooLarge, CutOff or zlib.error."""
-    # One growing buffer: a list of a million chunks of one byte would weigh fifty times as much.
-    body, arrived, gunzip = bytearray(), 0, Gunzip()
+    # One buffer, which is the body in the end: a list of a million chunks of one byte weighs fifty times as much.
+    body, arrived, gunzip = BytesIO(), 0, Gunzip()
     async for chunk in chunks:
         arrived += len(chunk)
-        for piece in gunzip.pieces(chunk) if is_packed else (chunk,):
-            body += piece
-            if len(body) > largest:
-                raise TooLarge
         if arrived > largest:
             raise TooLarge
+        for piece in gunzip.pieces(chunk) if is_packed else (chunk,):
+            body.write(piece)
+            if body.tell() > largest:
+                raise TooLarge
     if not gunzip.is_whole:
         raise CutOff
-    return bytes(body)
+    return body.getvalue()

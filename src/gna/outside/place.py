@@ -107,4 +107,7 @@ def _encoded(host: str) -> str:
 
 
 def _escaped(part: str) -> str:
-    return quote(part, safe=AS_IT_IS, errors="surrogateescape")
+    try:
+        return quote(part, safe=AS_IT_IS, errors="surrogateescape")
+    except UnicodeError:
+        raise ValueError("be a whole web address") from None
