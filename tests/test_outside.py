@@ -175,7 +175,7 @@ def test_everything_else_is_not(ip: str) -> None:
         ("http://a.example/<\"'\\^`{|}>", "http://a.example/%3C%22'%5C%5E%60%7B%7C%7D%3E"),
         ("http://１２７．０．０．１/", "http://127.0.0.1/"),
         ("http://127。0。0。1/", "http://127.0.0.1/"),
-        ("http://[::FFFF:127.0.0.1]:81/", "http://[::ffff:7f00:1]:81/"),
+        ("http://[2A00:0::1]:81/", "http://[2a00::1]:81/"),
         ("http://[fe80::1%25eth0]/", "http://[fe80::1]/"),
         ("http://a_b.example/", "http://a_b.example/"),
     ],
@@ -655,9 +655,9 @@ def test_an_endless_answer_is_cut(web: Web) -> None:
     assert refusal(web.at("/")) == f"The answer of {HOST} is larger than 10 MB."
 
 
-def test_many_small_members_that_unpack_to_nothing_are_counted(web: Web) -> None:
-    web.serves("/", gzip.compress(b"") * 1000, content_encoding="gzip")
-    assert refusal(web.at("/"), largest=1000) == f"The answer of {HOST} is larger than 1000 bytes."
+def test_many_small_members_that_unpack_to_nothing_are_counted() -> None:
+    with Raw(says(OK + b"Content-Encoding: gzip\r\n\r\n", gzip.compress(b"") * 1000)) as server:
+        assert refusal(server.at("/"), largest=1000) == f"The answer of {HOST} is larger than 1000 bytes."
 
 
 def a_bomb(megabytes: int) -> bytes:
