@@ -363,6 +363,18 @@ def test_the_next_address_is_tried_if_the_first_does_not_answer(web: Web, monkey
     assert asked(f"http://a.example:{web.port}/").body == b"here"
 
 
+@pytest.mark.parametrize(
+    ("ips", "turns"),
+    [
+        (["::1", "::2", "::3", "::4", "1.1.1.1"], ["::1", "1.1.1.1", "::2", "::3", "::4"]),
+        (["1.1.1.1", "2.2.2.2", "::1"], ["1.1.1.1", "::1", "2.2.2.2"]),
+        (["1.1.1.1", "2.2.2.2"], ["1.1.1.1", "2.2.2.2"]),
+    ],
+)
+def test_both_kinds_of_address_get_their_turn(ips: list[str], turns: list[str]) -> None:
+    assert wire.in_turn(ips) == turns
+
+
 def test_a_name_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     names(monkeypatch)
     assert refusal("http://a.example/?token=secret") == "The name a.example cannot be resolved."

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from typing import Self
 
 import anyio
@@ -114,13 +115,20 @@ class Line(httpcore2.AsyncNetworkBackend):
         # One private address among public ones is refused too: it would be the one that answers, sooner or later.
         if not permitted and not all(map(is_public, ips)):
             raise PrivateAddress(host)
-        return ips[:ADDRESSES_TRIED]
+        return in_turn(ips)[:ADDRESSES_TRIED]
 
 
 def resolve(host: str) -> list[str]:
     """The addresses of a name, the system's favourite first; odd spellings of an IP become that IP."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def in_turn(ips: list[str]) -> list[str]:
+    """The system's order, but IPv4 and IPv6 in turn: where one of them does not work, all of its addresses fail."""
+    same = [ip for ip in ips if (":" in ip) == (":" in ips[0])]
+    other = [ip for ip in ips if ip not in same]
+    return [ip for pair in zip_longest(same, other) for ip in pair if ip]
 
 
 async def exchange(place: Place, question: Question, rules: Rules) -> Reply:
