@@ -27,6 +27,7 @@ from tests.running import Gna
 from tests.servers import chromium
 from tests.servers.postgres import Postgres
 from tests.servers.valkey import Valkey
+from tests.servers.web import Web
 
 BOTH = ("sqlite", "postgresql")
 
@@ -137,6 +138,13 @@ def visitor(ground: Ground) -> TestClient:
         follow_redirects=False,
         raise_server_exceptions=False,
     )
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """A website."""
+    with Web() as website:
+        yield website
 
 
 @pytest.fixture

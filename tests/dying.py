@@ -1,4 +1,4 @@
-"""Workers that are killed at one point of publishing; each is a process of its own."""
+"""Workers that are killed at one point of publishing, or of following a feed; each is a process of its own."""
 
 import multiprocessing
 import os
@@ -15,6 +15,7 @@ from gna.cli.worker import work
 from gna.config import Settings
 from gna.db import Database
 from gna.delivery import mailings
+from gna.feeds import editor, memory, poll
 from gna.outbox import messages
 
 CHUNK = 40
@@ -67,6 +68,19 @@ POINTS: dict[str, Callable[[], None]] = {
     "in the transaction that writes down the end": lambda: after(publisher, "_end"),
 }
 
+# And those of a post, from the look that finds it until the feed's marker has moved; a campaign's are in between.
+FEED_POINTS: dict[str, Callable[[], None]] = {
+    "before the look is written down": lambda: before(poll, "_settle"),
+    "in the transaction that writes down what is new": lambda: after(memory, "learn"),
+    "before the posts become a campaign": lambda: before(editor, "_tend"),
+    "in the transaction that makes the campaign": lambda: after(editor, "_compose"),
+    "before the campaign is started": lambda: before(publisher.Publisher, "_start"),
+    **POINTS,
+    "before the marker moves": lambda: before(editor, "_conclude"),
+    "in the transaction that moves the marker": lambda: after(editor, "_conclude"),
+    "when the marker has moved": lambda: after(editor.Editor, "tend"),
+}
+
 # Each worker is a copy of a process that has imported everything, which spares it a second.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload([__name__])
@@ -83,5 +97,5 @@ def _work(settings: dict[str, Any], dies: str | None) -> None:
     log.setup(level="info", format="console", to=sys.stderr)
     mailings.CHUNK = CHUNK
     if dies:
-        POINTS[dies]()
+        FEED_POINTS[dies]()
     work(Settings(**settings), Database(settings["database_url"].get_secret_value()))

@@ -77,8 +77,13 @@ def routes() -> str:
 
 
 def _parameters(command: TyperCommand) -> str:
-    arguments = "".join(f" {param.name or ''}".upper() for param in command.params if isinstance(param, TyperArgument))
+    arguments = "".join(f" {_argument(param)}" for param in command.params if isinstance(param, TyperArgument))
     return arguments + "".join(f" [{param.opts[0]} …]" for param in command.params if isinstance(param, TyperOption))
+
+
+def _argument(param: TyperArgument) -> str:
+    name = (param.name or "").upper()
+    return name if param.required else f"[{name}]"
 
 
 SETTINGS_INTRO = [

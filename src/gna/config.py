@@ -113,7 +113,9 @@ class Settings(BaseModel):
     )
     smtp_connections: Count = mail(10, "How many connections to the mail server are used, by all workers together.")
     send_rate: Rate | None = mail(None, "At most this many mails a second, over all workers; unlimited if not set.")
-    admin_email: Sender | None = mail(None, "Who is told when a feed keeps failing.", later=True)
+    admin_email: Sender | None = mail(
+        None, "Who is told when a feed keeps failing, or a campaign of it waits for a person."
+    )
 
     resend_api_key: SecretStr | None = providers(None, "Resend: the API key.", later=True)
     resend_api_url: WebAddress = providers("https://api.resend.com", "Resend: where its API is.", later=True)
@@ -178,10 +180,12 @@ class Settings(BaseModel):
     )
     unsub_secret: SecretStr | None = admin(None, "The key that signs unsubscribe links of lists.")
 
-    feed_url: FeedAddress | None = feeds(None, "The feed whose new posts become campaigns.", later=True)
-    feed_check_interval: Period = feeds("1h", "How often feeds are looked at.", later=True)
-    feed_webhook_secret: SecretStr | None = feeds(None, "The Bearer secret of `POST /api/feed/webhook`.", later=True)
-    feeds_allow_private: Flag = feeds(False, "Let feeds that admins add live at private addresses.", later=True)
+    feed_url: FeedAddress | None = feeds(
+        None, "The feed whose new posts become campaigns; the first look only remembers what is there."
+    )
+    feed_check_interval: Period = feeds("1h", "How often feeds are looked at.")
+    feed_webhook_secret: SecretStr | None = feeds(None, "The Bearer secret of `POST /api/feed/webhook`.")
+    feeds_allow_private: Flag = feeds(False, "Let feeds that admins add live at private addresses.")
 
     notification_trigger_api_key: SecretStr | None = notifications(
         None, "The key of `POST /api/v1/notifications/trigger` (`X-Notification-API-Key`).", later=True

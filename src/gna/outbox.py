@@ -45,12 +45,13 @@ class Kind(StrEnum):
     EMAIL_CHANGE = "email_change"
     CAMPAIGN = "campaign"
     TRIAL = "trial"
+    NOTICE = "notice"
 
 
 # Mails with a token in their link: one replaces the other, and nothing of it is kept once it has left.
 LINKS = (Kind.CONFIRMATION, Kind.MAGIC_LINK, Kind.EMAIL_CHANGE)
-# Mails whose rows go as soon as they have left: nothing shall tie a person to a campaign.
-FLEETING = (Kind.CAMPAIGN, Kind.TRIAL)
+# Mails whose rows go as soon as they have left: nothing shall tie a person to a campaign, and nobody asks for the rest.
+FLEETING = (Kind.CAMPAIGN, Kind.TRIAL, Kind.NOTICE)
 
 
 contents = sa.Table(

@@ -4,7 +4,20 @@ from gna import outbox
 from gna.campaigns import table as campaigns
 from gna.db import metadata
 from gna.delivery import mailings, pace
+from gna.feeds import table as feeds
 from gna.jobs import timetable, workers
 from gna.subscribers import imports, needles, table
 
-__all__ = ["campaigns", "imports", "mailings", "metadata", "needles", "outbox", "pace", "table", "timetable", "workers"]
+__all__ = [
+    "campaigns",
+    "feeds",
+    "imports",
+    "mailings",
+    "metadata",
+    "needles",
+    "outbox",
+    "pace",
+    "table",
+    "timetable",
+    "workers",
+]

@@ -12,6 +12,9 @@ from gna.db import Database, timed
 from gna.delivery.pace import Pace
 from gna.delivery.sender import Sender
 from gna.errors import ProviderAway
+from gna.feeds.editor import Editor
+from gna.feeds.notices import Notices
+from gna.feeds.poll import Poller
 from gna.jobs.engine import Step
 from gna.mail.address import Reach
 from gna.mail.compile import Sender as From
@@ -72,6 +75,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         pace = Pace(settings.email_provider, settings.send_rate)
         sender = Sender(db, provider, worker=worker, sender=sender_of(settings), pace=pace)
         publisher = Publisher(db, frame=frame, stale_after=settings.campaign_stale_after)
+        poller, editor = Poller(db, settings), Editor(db, Notices.of(settings))
         importer = Importer(db, worker=worker, publication=Publication.of(settings))
 
         async def sweep() -> bool:
@@ -91,7 +95,12 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         async def publish() -> bool:
             return await asyncio.to_thread(publisher.work)
 
+        async def edit() -> bool:
+            return await asyncio.to_thread(editor.work)
+
         return (
+            Step("feeds", poller.work, every=timedelta(seconds=1), stop=poller.stop),
+            Step("edit", edit, every=timedelta(seconds=1)),
             Step("publish", publish, every=timedelta(seconds=1)),
             Step("send", sender.send_due, every=timedelta(seconds=1), stop=sender.stop, end=provider.close),
             Step("sweep", sweep, every=timedelta(seconds=5)),

@@ -53,6 +53,10 @@ class Web:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Nobody answers any more."""
         self._server.shutdown()
         self._server.server_close()
 

@@ -132,7 +132,8 @@ def _text(value: object, name: str, most: int) -> str:
     return value
 
 
-def _subject(value: object, _: datetime) -> str:
+def parse_subject(value: object, _: datetime | None = None) -> str:
+    """What inboxes show: one line."""
     subject = _text(value, "Subject", SUBJECT_MAX).strip()
     if CONTROLS.search(subject):
         raise Refused("Subject must be one line without control characters")
@@ -172,7 +173,7 @@ def _archived(value: object, _: datetime) -> bool:
 
 
 READ = {
-    "subject": _subject,
+    "subject": parse_subject,
     "body": _body,
     "body_format": _body_format,
     "body_text": _body_text,

@@ -10,7 +10,7 @@ import typer
 
 from gna import config, migrations, worker
 from gna.campaigns.frame import frame_of
-from gna.cli import start
+from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, answers
 from gna.errors import GnaError
@@ -34,7 +34,7 @@ STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
 def check() -> None:
     """Say what is configured, what is missing, and whether database, Redis and mail provider answer."""
     settings, db = start.begin()
-    parts = (_redis, _provider, _template, _doors)
+    parts = (_redis, _provider, _template, _feed, _doors)
     findings = [*_settings(), *_database(db), *(finding for part in parts for finding in part(settings))]
     db.close()
     # Imported late: no other command draws.
@@ -151,6 +151,29 @@ def _template(settings: Settings) -> Iterator[Finding]:
         yield Finding("template", "wrong", str(error))
     else:
         yield Finding("template", "ok", f"campaigns are put into {settings.campaign_template}")
+
+
+def _feed(settings: Settings) -> Iterator[Finding]:
+    """Whether the feed of FEED_URL can be read now; nothing of it is remembered."""
+    if settings.feed_url is None:
+        return
+    from gna.feeds.fetch import Known, fetch
+    from gna.feeds.reader import read_apart
+
+    async def look() -> str:
+        url, private = str(settings.feed_url), settings.feeds_allow_private
+        found = await fetch(url, Known(), own=True, any_private=private, contact=settings.base_url)
+        if found is None:
+            return "has not changed"
+        document = await read_apart(found.body, content_type=found.content_type, url=found.url)
+        return f"“{screen.clean(document.title)}” can be read; posts in it: {len(document.entries)}"
+
+    try:
+        yield Finding("feed", "ok", asyncio.run(look()))
+    except GnaError as error:
+        yield Finding("feed", "warning", f"cannot be read now: {error}")
+    if settings.admin_email is None:
+        yield Finding("feed", "warning", "ADMIN_EMAIL is not set; nobody is told when the feed keeps failing")
 
 
 def _doors(settings: Settings) -> Iterator[Finding]:

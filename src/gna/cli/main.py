@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gna import __version__
-from gna.cli import campaigns, check, migrate, serve, subscribers, worker
+from gna.cli import campaigns, check, feed, migrate, serve, subscribers, worker
 from gna.errors import GnaError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ for command in (serve.serve, worker.worker, migrate.migrate, check.check):
     app.command()(command)
 app.add_typer(subscribers.app, name="subscribers")
 app.add_typer(campaigns.app, name="campaigns")
+app.add_typer(feed.app, name="feed")
 
 
 @app.callback(invoke_without_command=True)

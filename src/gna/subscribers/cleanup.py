@@ -11,8 +11,9 @@ from gna.subscribers.profile import ENTER_WITHIN
 from gna.subscribers.signup import CONFIRM_WITHIN
 from gna.subscribers.table import subscribers, used_tokens
 
-# A test mail that could not be sent by then is not waited for any more.
+# A test mail that could not be sent by then is not waited for any more, nor is a word to the admin.
 TRIALS_KEPT = timedelta(days=1)
+NOTICES_KEPT = timedelta(days=7)
 
 
 def clean_up(tx: Connection, *, now: datetime) -> int:
@@ -27,6 +28,7 @@ def clean_up(tx: Connection, *, now: datetime) -> int:
     outbox.forget(tx, Kind.EMAIL_CHANGE, before=now - CONFIRM_WITHIN)
     outbox.forget(tx, Kind.CONFIRMATION, before=now - CONFIRM_WITHIN)
     outbox.forget(tx, Kind.TRIAL, before=now - TRIALS_KEPT)
+    outbox.forget(tx, Kind.NOTICE, before=now - NOTICES_KEPT)
     return gone
 
 

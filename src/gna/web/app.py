@@ -9,7 +9,16 @@ from starlette.staticfiles import StaticFiles
 from gna import __version__
 from gna.jobs.engine import Engine
 from gna.web import errors, health, openapi
-from gna.web.api import campaign_views, campaigns, profile, subscribe, subscribers, unsubscribe
+from gna.web.api import (
+    campaign_views,
+    campaigns,
+    feed_hook,
+    feeds,
+    profile,
+    subscribe,
+    subscribers,
+    unsubscribe,
+)
 from gna.web.auth import AdminGate
 from gna.web.cors import Cors
 from gna.web.edge import Edge
@@ -27,6 +36,8 @@ ROUTERS = (
     subscribers.router,
     campaign_views.router,
     campaigns.router,
+    feeds.router,
+    feed_hook.router,
     health.router,
     mailbox.router,
     docs.router,

@@ -1,0 +1,142 @@
+"""What is new in a feed. Pure: what it says and what we remember in, a verdict out.
+
+A post is new if it was published after the newest one that was processed. That alone would be fooled by feeds
+without dates, with equal or future ones, and by posts whose date was changed; so we also remember every post, and one
+that is known is never new.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from gna.feeds.entry import Document, Entry
+
+# From so many on, a feed of which more than half is new looks like a site that has moved, and not like news.
+MANY = 10
+# And already from so many on, if nothing is left of what we knew.
+FEW = 3
+HOLD = (
+    "{new} of the {all} posts in the feed look new at once, as after a move of the site. "
+    "Look at it, then send or delete it."
+)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What we remember of a feed."""
+
+    # Whether it was looked at before: at the first look, nothing is new.
+    knows: bool
+    # The published time of the newest post that was processed.
+    marker: datetime | None
+    # Those of this document's keys that are known.
+    keys: Collection[str] = ()
+    # Whether any post was ever seen.
+    anything: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What follows from a look at a feed."""
+
+    # Newest first, as far as the feed says when; else in its own order.
+    new: tuple[Entry, ...] = ()
+    # To remember from now on.
+    learned: tuple[str, ...] = ()
+    # Where the marker is after a first look; later it moves with the deliveries.
+    marker: datetime | None = None
+    # Why a person has to look at it before it is sent.
+    hold: str | None = None
+
+
+def decide(document: Document, memory: Memory, *, now: datetime) -> Verdict:
+    """Which posts are new."""
+    known, learned, new = set(memory.keys), list[str](), list[Entry]()
+    for entry, keys in keyed(document):
+        if memory.knows and known.isdisjoint(keys) and _is_newer(entry, memory.marker, now):
+            new.append(entry)
+        learned += [key for key in keys if key not in known]
+        known.update(keys)
+    if not memory.knows:
+        return Verdict(learned=tuple(learned), marker=latest((entry.published for entry in document.entries), now))
+    return Verdict(
+        new=tuple(sorted(new, key=lambda entry: _age(entry, now))),
+        learned=tuple(learned),
+        hold=_hold(len(new), len(document.entries), is_another=memory.anything and not memory.keys),
+    )
+
+
+def latest(dates: Iterable[datetime | None], now: datetime) -> datetime | None:
+    """The newest date that has come already: a post from the future must not hide those that come before it."""
+    return max((date for date in dates if date and date <= now), default=None)
+
+
+def keyed(document: Document) -> Iterator[tuple[Entry, list[str]]]:
+    """Each post with the names under which it would be known again."""
+    # What several posts share names none of them, nor does the address of the whole site.
+    links = Counter(_link(entry) for entry in document.entries)
+    moments = Counter(_moment(entry) for entry in document.entries)
+    site = _plain(document.site)
+    for entry in document.entries:
+        link, moment = _link(entry), _moment(entry)
+        is_own = links[link] == 1 and link != site
+        yield entry, [*_keys(entry, link if is_own else "", moment if moments[moment] == 1 else "")]
+
+
+def _keys(entry: Entry, link: str, moment: str) -> Iterator[str]:
+    if entry.guid:
+        yield _key("guid", entry.guid)
+    elif link:
+        yield _key("link", link)
+    else:
+        yield _key("text", entry.title, entry.excerpt, str(entry.published))
+    # The same post when the feed changes its guids, begins or ceases to have them, or moves to another address.
+    if entry.title and link:
+        yield _key("title and link", _title(entry), link)
+    if moment:
+        yield _key("title and date", moment)
+
+
+def _link(entry: Entry) -> str:
+    return _plain(entry.link)
+
+
+def _title(entry: Entry) -> str:
+    return " ".join(entry.title.lower().split())
+
+
+def _moment(entry: Entry) -> str:
+    return f"{entry.published.isoformat()} {_title(entry)}" if entry.published and entry.title else ""
+
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _plain(link: str | None) -> str:
+    """An address without what changes when a site gets a certificate or counts its visitors."""
+    if not link:
+        return ""
+    parts = urlsplit(link)
+    query = "&".join(part for part in parts.query.split("&") if not re.match(r"utm_|source=rss", part))
+    return f"{parts.netloc.lower()}{parts.path.rstrip('/')}?{query}"
+
+
+def _is_newer(entry: Entry, marker: datetime | None, now: datetime) -> bool:
+    """By its date, if that can be believed; one with the marker's own date is another post of the same moment."""
+    return entry.published is None or marker is None or entry.published > now or entry.published >= marker
+
+
+def _age(entry: Entry, now: datetime) -> float:
+    return 0 if entry.published is None else max(0, (now - entry.published).total_seconds())
+
+
+def _hold(new: int, entries: int, *, is_another: bool) -> str | None:
+    """Why so many new posts are no news; `is_another` if nothing in the feed is known."""
+    if (new >= FEW and is_another) or (new >= MANY and new * 2 > entries):
+        return HOLD.format(new=new, all=entries)
+    return None

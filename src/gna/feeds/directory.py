@@ -1,0 +1,152 @@
+"""The feeds that a publisher keeps: add, change, look at, let go."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import clock, db, ids
+from gna.campaigns.audience import Audience
+from gna.errors import NotAllowedNow, Refused
+from gna.feeds import cadence, digest, memory
+from gna.feeds.address import parse_address
+from gna.feeds.table import Mode, change, e, f, feed_entries, feeds, get, locked
+
+MOST = 100
+# What an admin may say of a feed.
+FIELDS = ("url", "active", "mode", "cadence", "at", "zone", "weekday", "monthday", "subject", "audience")
+# What is nobody's business but ours.
+HIDDEN = ("claimed_until", "etag", "last_modified", "told_at", "hub_asked_at")
+THE_SETTINGS = "It is the feed of FEED_URL; change that setting instead"
+
+
+def parse(sent: Mapping[str, Any], *, new: bool = False) -> dict[str, Any]:
+    """What an admin wrote, checked; what is left out stays as it is."""
+    if unknown := sorted(set(sent) - set(FIELDS)):
+        raise Refused(f"Unknown field: {unknown[0][:40]!a}; known are {', '.join(FIELDS)}")
+    if new and sent.get("url") is None:
+        raise Refused("url is required")
+    return {name: READ[name](sent[name]) for name in FIELDS if name in sent}
+
+
+def add(tx: Connection, wish: Mapping[str, Any], *, now: datetime) -> str:
+    """A new feed, looked at as soon as possible; says its id."""
+    if (tx.scalar(sa.select(sa.func.count()).select_from(feeds)) or 0) >= MOST:
+        raise NotAllowedNow(f"There are {MOST} feeds already; remove one first")
+    _must_be_new(tx, wish["url"])
+    feed_id = ids.new()
+    tx.execute(sa.insert(feeds).values(id=feed_id, due_at=now, created_at=now, **wish))
+    return feed_id
+
+
+def edit(tx: Connection, feed_id: str, wish: Mapping[str, Any], *, now: datetime) -> None:
+    """Change what a publisher wants of a feed. At a new address it is another feed, and its first look comes first."""
+    feed = locked(tx, feed_id)
+    values = dict(wish)
+    if "url" in wish and wish["url"] != feed.url:
+        if feed.configured:
+            raise NotAllowedNow(THE_SETTINGS)
+        _must_be_new(tx, wish["url"])
+        values |= {"known_since": None, "etag": None, "last_modified": None, "moved_to": None, "due_at": now}
+    if wish.get("active") and not feed.active:
+        values["due_at"] = now
+    if values:
+        change(tx, feed_id, **values)
+
+
+def remove(tx: Connection, feed_id: str) -> None:
+    """Forget a feed; campaigns that it made stay."""
+    if locked(tx, feed_id).configured:
+        raise NotAllowedNow(THE_SETTINGS)
+    tx.execute(sa.delete(feeds).where(f.id == feed_id))
+
+
+def ask(tx: Connection, *, now: datetime, feed_id: str | None = None) -> None:
+    """There may be news in this feed, or in any: look at it as soon as possible."""
+    which = f.id == feed_id if feed_id else sa.true()
+    tx.execute(sa.update(feeds).where(f.active, which).values(due_at=now))
+
+
+def skip(tx: Connection, feed_id: str) -> None:
+    """Wait no more for the feed's campaign; what is in it is not mailed again."""
+    locked(tx, feed_id)
+    campaign_id = open_campaign(tx, feed_id)
+    if campaign_id is None:
+        raise NotAllowedNow("The feed waits for no campaign")
+    memory.drop(tx, feed_id, campaign_id)
+
+
+def follow_setting(tx: Connection, url: str | None, *, now: datetime) -> None:
+    """Keep the one feed of FEED_URL; one that it named before rests, and remembers."""
+    tx.execute(sa.update(feeds).where(f.configured, f.url != (url or "")).values(configured=False, active=False))
+    if url is None:
+        return
+    new = {"id": ids.new(), "url": url, "configured": True, "due_at": now, "created_at": now}
+    tx.execute(db.insert(tx, feeds).values(new).on_conflict_do_nothing())
+    again = (f.url == url, sa.not_(f.configured))
+    tx.execute(sa.update(feeds).where(*again).values(configured=True, active=True, due_at=now))
+
+
+def listed(tx: Connection, *, page: int, per_page: int) -> tuple[list[dict[str, Any]], int]:
+    """One page of feeds, newest first, and how many there are."""
+    total = tx.scalar(sa.select(sa.func.count()).select_from(feeds)) or 0
+    some = sa.select(feeds).order_by(f.created_at.desc(), f.id.desc()).limit(per_page).offset((page - 1) * per_page)
+    return [_shown(tx, row) for row in tx.execute(some).all()], total
+
+
+def show(tx: Connection, feed_id: str) -> dict[str, Any]:
+    """One feed as an admin sees it."""
+    return _shown(tx, get(tx, feed_id))
+
+
+def open_campaign(tx: Connection, feed_id: str) -> str | None:
+    """The campaign that the feed's posts went into and that is not delivered yet."""
+    taken = sa.select(e.campaign_id).where(e.feed_id == feed_id, e.campaign_id.is_not(None))
+    return tx.scalar(taken.limit(1))
+
+
+def _shown(tx: Connection, row: Any) -> dict[str, Any]:
+    seen = {
+        name: clock.iso(value) if isinstance(value, datetime) else value
+        for name, value in row._mapping.items()
+        if name not in HIDDEN
+    }
+    waits = sa.select(sa.func.count()).select_from(feed_entries).where(e.feed_id == row.id, e.campaign_id.is_(None))
+    return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": open_campaign(tx, row.id)}
+
+
+def _must_be_new(tx: Connection, url: str) -> None:
+    if tx.scalar(sa.select(f.id).where(f.url == url)) is not None:
+        raise NotAllowedNow("There is a feed with this address already")
+
+
+def _mode(value: object) -> str:
+    if value not in [*Mode]:
+        raise Refused(f"mode must be {' or '.join(Mode)}")
+    return str(value)
+
+
+def _active(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Refused("active must be true or false")
+    return value
+
+
+def _audience(value: object) -> dict[str, Any]:
+    return Audience.parse(value).shown()
+
+
+READ: dict[str, Callable[[object], Any]] = {
+    "url": parse_address,
+    "active": _active,
+    "mode": _mode,
+    "cadence": cadence.parse_every,
+    "at": cadence.parse_at,
+    "zone": cadence.parse_zone,
+    "weekday": cadence.parse_weekday,
+    "monthday": cadence.parse_monthday,
+    "subject": digest.parse_subject,
+    "audience": _audience,
+}

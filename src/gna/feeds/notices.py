@@ -1,0 +1,50 @@
+"""What the admin is told of feeds, by mail: once when something needs them, and once when it does not any more."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parseaddr
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from gna import ids, log, outbox
+from gna.config import Settings
+from gna.mail.content import letter
+from gna.outbox import Kind, Letter
+from gna.subscribers.signup import Site
+
+logger = log.get(__name__)
+
+
+@dataclass(frozen=True)
+class Notices:
+    """Posts letters to the admin, in the transaction of what they tell; without an address, the log has to do."""
+
+    site: Site
+    admin: str | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Notices":
+        """To ADMIN_EMAIL."""
+        return cls(Site.of(settings), parseaddr(settings.admin_email)[1] if settings.admin_email else None)
+
+    def failing(self, tx: Connection, feed: Any, *, failures: int, error: str, now: datetime) -> None:
+        """It failed several times in a row."""
+        logger.error("a feed keeps failing", feed=feed.id, failures=failures, mailed=self.admin is not None)
+        self._post(tx, "feed_failing", {"feed": feed.url, "failures": str(failures), "error": error}, now)
+
+    def well(self, tx: Connection, feed: Any, *, now: datetime) -> None:
+        """It can be read again."""
+        logger.info("a feed is well again", feed=feed.id, mailed=self.admin is not None)
+        self._post(tx, "feed_well", {"feed": feed.url}, now)
+
+    def held(self, tx: Connection, feed: Any, campaign_id: str, *, now: datetime) -> None:
+        """Its new posts wait in a draft, because a person has to look at them."""
+        logger.warning("the campaign of a feed waits for a person", feed=feed.id, campaign=campaign_id)
+        self._post(tx, "feed_held", {"feed": feed.url, "why": feed.held, "campaign": campaign_id}, now)
+
+    def _post(self, tx: Connection, name: str, slots: dict[str, str], now: datetime) -> None:
+        if self.admin:
+            content = letter(name, self.site.language)
+            slots = {"site": self.site.name, "base_url": self.site.base_url, **slots}
+            outbox.post(tx, Letter(Kind.NOTICE, key=ids.new(), to=self.admin, content=content, slots=slots), now=now)

@@ -1,0 +1,46 @@
+"""The bell that a website rings when it has published something, and that WebSub hubs ring too."""
+
+import hmac
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from gna.db import timed
+from gna.errors import Misconfigured, NotLetIn
+from gna.feeds import directory, hubs
+from gna.web.api.shapes import errors
+from gna.web.ground import Ground, ground
+
+router = APIRouter(tags=["machines"])
+
+
+@router.post(hubs.PATH, summary="There is news in a feed", status_code=202, responses=errors(401, 500, 503))
+async def feed_webhook(request: Request) -> JSONResponse:
+    """Look at the feeds now: with `FEED_WEBHOOK_SECRET` as Bearer, or signed by a hub (WebSub)."""
+    here, said = ground(request), dict(request.query_params)
+    secret = _secret(here)
+    is_hub = hubs.speaks(said, await request.body(), request.headers.get("x-hub-signature", ""), secret)
+    if not is_hub and not _knows(request.headers.get("authorization", ""), secret):
+        raise NotLetIn("The secret is missing or wrong: send Authorization: Bearer <FEED_WEBHOOK_SECRET>")
+    await here.run(timed(directory.ask), feed_id=said.get("feed") if is_hub else None)
+    here.ring("feeds")
+    return JSONResponse({"status": "accepted"}, 202)
+
+
+@router.get(hubs.PATH, summary="A hub makes sure", responses=errors(404, 500, 503), response_class=PlainTextResponse)
+async def feed_webhook_challenge(request: Request) -> PlainTextResponse:
+    """Answers `hub.challenge` for the topics that Gna follows (WebSub)."""
+    here = ground(request)
+    return PlainTextResponse(await here.run(timed(hubs.confirm), dict(request.query_params), _secret(here)))
+
+
+def _secret(here: Ground) -> str:
+    found = here.settings.feed_webhook_secret
+    if found is None:
+        raise Misconfigured("FEED_WEBHOOK_SECRET is not set, so nobody can tell Gna that a feed has news")
+    return found.get_secret_value()
+
+
+def _knows(authorization: str, secret: str) -> bool:
+    scheme, _, given = authorization.strip().partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), secret.encode())
