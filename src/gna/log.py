@@ -6,10 +6,17 @@ import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
-import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+# structlog would load all of rich for tracebacks that we never draw, 3 MB for nothing. It makes do without,
+# if rich cannot be imported in this moment.
+sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 
-from gna.errors import GnaError
+import structlog  # noqa: E402
+from structlog.typing import EventDict, Processor, WrappedLogger  # noqa: E402
+
+if sys.modules["rich"] is None:
+    del sys.modules["rich"]
+
+from gna.errors import GnaError  # noqa: E402
 
 HERE = str(Path(__file__).parent)
 
