@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import crash, idle, people, send, subscribe
+from bench import crash, feeds, idle, people, send, subscribe
 
 ALL = {
     "idle": idle.main,
@@ -10,6 +10,7 @@ ALL = {
     "people": people.main,
     "send": send.main,
     "crash": crash.main,
+    "feeds": feeds.main,
 }
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ ZONE = r"\s{0,5}(?P<zone>.{0,40})"
 FORMS = [
     re.compile(form + TIME + ZONE, re.IGNORECASE)
     for form in (
-        WEEKDAY + r"(?P<day>\d{1,2})[\s-]{1,5}" + MONTH + r"[\s,-]{1,5}(?P<year>\d{4}|\d{2})",
+        WEEKDAY + r"(?P<day>\d{1,2})[.\s-]{1,5}" + MONTH + r"[\s,-]{1,5}(?P<year>\d{4}|\d{2})",
         r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})",
         WEEKDAY + MONTH + r"\s{1,5}(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s{1,5}(?P<year>\d{4})",
         r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})",

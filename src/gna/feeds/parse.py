@@ -19,7 +19,7 @@ from gna.feeds.skim import ROOTS, skim
 
 # How far into a document the feed may begin: servers put warnings and empty lines before it.
 JUNK_MAX = 10_000
-BEGINNING = re.compile(r"<\?xml\s|<(?:rss|feed|rdf:RDF|(?:\w{1,20}:)?RDF)[\s>]")
+BEGINNING = re.compile(r"<\?xml\s|<!DOCTYPE\s++(?:rss|rdf|feed)|<(?:rss|feed|rdf:RDF|(?:\w{1,20}:)?RDF)[\s>]")
 # Comments may hold whole pages.
 ASIDE = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 ROOT = re.compile(r"<([a-zA-Z_][\w.-]{0,50}:)?([a-zA-Z_][\w.-]{0,50})")

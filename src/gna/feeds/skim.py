@@ -49,6 +49,12 @@ REFERENCE = re.compile(
     r"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?:#(?P<decimal>\d{1,9});|#[xX](?P<hex>[0-9a-fA-F]{1,8});|(?P<name>\w{1,40});)?",
     re.DOTALL,
 )
+ITEM_START = re.compile(rb"<(item|entry)[\s>]")
+DATE_BY_SIGHT = re.compile(
+    rb"<(?:\w{1,10}:)?(pubDate|published|issued|date|updated|modified)>\s*+([^<]{1,80})<", re.IGNORECASE
+)
+# The date of a post stands before or after its text, which may be long; then it counts as one without a date.
+BY_SIGHT_MAX = 20_000
 OF_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
 
 
@@ -58,6 +64,12 @@ class _Item:
     end: int = 0
     published: str = ""
     updated: str = ""
+
+    def date(self, name: str, text: str) -> None:
+        if name in PUBLISHED:
+            self.published = text
+        else:
+            self.updated = text
 
     def when(self) -> datetime | None:
         return moment(self.published) or moment(self.updated)
@@ -93,7 +105,7 @@ def skim(document: str) -> tuple[bytes, str]:
         # What is written of the last entry may be half its title or half its address.
         data = data[: look.items[-1].end] + "".join(f"</{name}>" for name in reversed(look.open)).encode()
     elif look.error:
-        return data, look.message
+        return _newest(data, _by_sight(data)), look.message
     return _newest(data, look.items), ""
 
 
@@ -142,6 +154,22 @@ def _newest(data: bytes, items: list[_Item]) -> bytes:
             pieces.append(data[end : item.start])
             end = item.end
     return b"".join([*pieces, data[end:]])
+
+
+def _by_sight(data: bytes) -> list[_Item]:
+    """The items of a document that is broken in a way that we do not mend, by their tags alone."""
+    items = []
+    start = ITEM_START.search(data)
+    while start:
+        end = data.find(b"</" + start[1] + b">", start.end())
+        if end < 0:
+            break
+        item = _Item(start.start(), end + len(start[1]) + 3)
+        for name, text in DATE_BY_SIGHT.findall(data, start.end(), min(end, start.end() + BY_SIGHT_MAX)):
+            item.date(name.decode().lower(), text.decode(errors="replace"))
+        items.append(item)
+        start = ITEM_START.search(data, item.end)
+    return items
 
 
 def _look(data: bytes) -> _Look:
@@ -196,17 +224,10 @@ class _Eye:
             self._look.open, self._inside = path[:-1], 0
         elif self._inside and depth == self._inside + 1 and self._names[name] in DATES:
             self._parser.CharacterDataHandler = None
-            self._date(self._names[name], "".join(self._text))
+            self._look.items[-1].date(self._names[name], "".join(self._text))
         path.pop()
         if not path:
             self._look.root_end = self._after()
-
-    def _date(self, name: str, text: str) -> None:
-        item = self._look.items[-1]
-        if name in PUBLISHED:
-            item.published = text
-        else:
-            item.updated = text
 
     def _after(self) -> int:
         return self._data.index(b">", self._parser.CurrentByteIndex) + 1
@@ -219,7 +240,7 @@ class _Eye:
         self, name: str, _parameter: bool, value: str | None, _base: str | None, *_external: str | None
     ) -> None:
         self._look.entities.add(name)
-        if value and (len(value) > ENTITY_MAX or re.search(r"[&%]\w{1,100};", value)):
+        if value and (len(value) > ENTITY_MAX or re.search(r"&\w{1,100};", value)):
             raise NotAFeed("It is not safe to read: it declares entities that grow when they are read.")
 
     def _skipped(self, _name: str, _parameter: bool) -> None:
