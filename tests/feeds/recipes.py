@@ -126,9 +126,9 @@ RECIPES = {
     "mismatched_20000": Recipe(lambda: mismatched(20_000), 1000, "Letter 19999 & more", "Letter 19000 & more"),
     "entity_growth": Recipe(entity_growth, refusal="entities that grow"),
     "deep_xml": Recipe(lambda: b"<rss><channel>" + b"<a>" * 200_000, refusal="nested too deeply"),
-    "deep_json": Recipe(lambda: b"[" * 200_000, refusal="JSON that cannot be read"),
-    "deep_json_object": Recipe(lambda: b'{"a":' * 200_000, refusal="JSON that cannot be read"),
-    "long_number": Recipe(lambda: b'{"a":' + b"1" * 100_000 + b"}", refusal="JSON that cannot be read"),
+    "deep_json": Recipe(lambda: b"[" * 200_000, refusal="looks like JSON"),
+    "deep_json_object": Recipe(lambda: b'{"a":' * 200_000, refusal="looks like JSON"),
+    "long_number": Recipe(lambda: b'{"a":' + b"1" * 100_000 + b"}", refusal="looks like JSON"),
     "giant_title": Recipe(lambda: in_title("word " * 800_000), 1, "word " * 48 + "word…", "word " * 48 + "word…"),
     "giant_word": Recipe(lambda: in_title("w" * 4_000_000), 1, "w" * 249 + "…", "w" * 249 + "…"),
     "giant_attribute": Recipe(

@@ -115,6 +115,8 @@ FRAGMENTS = [
     b"xml:base='http://['", b"<media:thumbnail/>", b"<media:content/>", b"</channel>", b"<!--", b"<!DOCTYPE", b"]>",
     b"<guid isPermaLink=''>", b"<content mode='base64'>", b"%", b"{", b"}", b"[", b"null", b"\xe2\x80\xae", b"-->",
     b"<georss:point>1 x</georss:point>", b"<category/>", b"<media:rating>", b"</media:rating>", b"<author>", b"\x1b$B",
+    "\u2028\xa0".encode(), b"<rss/>", b"<links>", b"</links>", b"<title_detail a=''/>", b"<media_content>",
+    b"<published_parsed>", b"<summary_detail>", b"</summary_detail>", b"<link", b"<published a=''/>",
 ]  # fmt: skip
 
 

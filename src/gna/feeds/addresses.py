@@ -15,7 +15,7 @@ def absolute(address: object, *, base: str) -> str | None:
     if not isinstance(address, str) or len(address) > ADDRESS_MAX * 2:
         return None
     try:
-        whole = urljoin(base, DROPPED.sub("", address).strip()).translate(ESCAPED)
+        whole = urljoin(base, "%20".join(DROPPED.sub("", address).split())).translate(ESCAPED)
         parts = urlsplit(whole)
         known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
     except ValueError:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 
 MEMORY = 512 * 2**20
 SECONDS = 20
@@ -31,9 +32,16 @@ def _limit() -> None:
     import resource
 
     os.nice(NICENESS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for what, most in (
+        (resource.RLIMIT_AS, MEMORY),
+        (resource.RLIMIT_CPU, SECONDS),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        ours = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        # Not every system limits everything; the server's patience ends in any case.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(what, (ours, ours))
 
 
 if __name__ == "__main__":

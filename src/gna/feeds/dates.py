@@ -72,14 +72,16 @@ def moment(text: object) -> datetime | None:
         return None
 
 
-def guessed(text: str, nine: time.struct_time | None) -> datetime | None:
+def guessed(text: object, nine: object) -> datetime | None:
     """What feedparser made of a date in a form that only it knows, if the text bears it out.
 
     Where it finds a year alone, it takes the month from today; where it finds a number alone, it finds a year in it.
     """
+    if not isinstance(text, str) or not isinstance(nine, time.struct_time):
+        return None
     said = text[:LONGEST]
     numbers = set(map(int, re.findall(r"\d{1,4}", said)))
-    if not nine or said.isdigit() or not {nine.tm_mday, nine.tm_year} <= numbers | {n + 2000 for n in numbers}:
+    if said.isdigit() or not {nine.tm_mday, nine.tm_year} <= numbers | {n + 2000 for n in numbers}:
         return None
     if nine.tm_mon not in numbers and not re.search(LETTER * 3, said):
         return None

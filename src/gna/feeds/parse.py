@@ -54,7 +54,7 @@ def _json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise NotAFeed("It is JSON that cannot be read; look whether the website still has this feed.") from None
+        raise NotAFeed("It looks like JSON, but cannot be read; look whether the website has another feed.") from None
 
 
 def _from_its_beginning(text: str) -> str:
@@ -134,25 +134,31 @@ def _title(of: Any) -> str:
 
 
 def _is_markup(detail: Any) -> bool:
-    return bool(detail) and detail.get("type") in MARKUP
+    return isinstance(detail, dict) and detail.get("type") in MARKUP
+
+
+def _parts(of: Any, name: str) -> list[Any]:
+    """The parts of that name; an element of that very name would stand in their place as text."""
+    value = of.get(name)
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
 def _hrefs(of: Any, rel: str, *, url: str) -> Iterator[str]:
-    for link in of.get("links") or ():
+    for link in _parts(of, "links"):
         if link.get("rel") == rel and (whole := absolute(link.get("href"), base=url)):
             yield whole
 
 
 def _link(of: Any, *, url: str) -> str | None:
     """The first alternate that is a page, else the first."""
-    links = [link for link in of.get("links") or () if link.get("rel") == "alternate"]
+    links = [link for link in _parts(of, "links") if link.get("rel") == "alternate"]
     pages = [link for link in links if link.get("type") in MARKUP]
     return next(filter(None, (absolute(link.get("href"), base=url) for link in pages + links)), None)
 
 
 def _texts(entry: Any) -> Iterator[tuple[str, bool]]:
     """The summary, then the contents, each with whether it is markup."""
-    contents = [part for part in entry.get("content") or () if part.get("value")]
+    contents = [part for part in _parts(entry, "content") if part.get("value")]
     if summary := entry.get("summary"):
         # Without a description, the content is given in its place.
         detail = entry.get("summary_detail") or next((part for part in contents if part["value"] == summary), None)
@@ -162,19 +168,20 @@ def _texts(entry: Any) -> Iterator[tuple[str, bool]]:
 
 
 def _pictures(entry: Any) -> Iterator[dict[str, Any]]:
-    for part in entry.get("media_thumbnail") or ():
+    for part in _parts(entry, "media_thumbnail"):
         yield {**part, "src": part.get("url")}
-    for part in entry.get("media_content") or ():
+    for part in _parts(entry, "media_content"):
         if part.get("medium") == "image" or str(part.get("type")).startswith("image/"):
             yield {**part, "src": part.get("url")}
-    for link in entry.get("links") or ():
+    for link in _parts(entry, "links"):
         if link.get("rel") == "enclosure" and str(link.get("type")).startswith("image/"):
             yield {"src": link.get("href")}
     if isinstance(image := entry.get("image"), dict):
         yield {"src": image.get("href")}
-    for part in [*(entry.get("content") or ()), {"value": entry.get("summary"), **(entry.get("summary_detail") or {})}]:
-        for picture in words.pictures(part.get("value")):
-            yield {**picture, "src": _joined(part.get("base"), picture.get("src"))}
+    for part in [*_parts(entry, "content"), entry.get("summary_detail"), {"value": entry.get("summary")}]:
+        if isinstance(part, dict):
+            for picture in words.pictures(part.get("value")):
+                yield {**picture, "src": _joined(part.get("base"), picture.get("src"))}
 
 
 def _joined(base: str | None, address: str | None) -> str | None:

@@ -5,7 +5,7 @@ look needs a fiftieth of that, and leaves it the entries that matter.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html.entities import html5
@@ -21,7 +21,7 @@ DEEPEST = 500
 # The root of a feed may name dozens of vocabularies. The readers after us compare every attribute with every other.
 ATTRIBUTES_MAX = 200
 # An entity stands for a letter or a name. A longer one, or one made of others, is meant to grow.
-ENTITY_MAX = 200
+ENTITY_MAX = 100
 ROOTS = frozenset({"rss", "rdf", "feed", "channel", "entry"})
 PARENTS = frozenset({"rss", "channel", "rdf", "feed"})
 PUBLISHED = frozenset({"pubdate", "published", "issued"})
@@ -84,7 +84,7 @@ class _Look:
     # The elements that are open after the last whole item, as they are written.
     open: list[str] = field(default_factory=list)
     root_end: int = 0
-    entities: set[str] = field(default_factory=set)
+    entities: dict[str, str] = field(default_factory=dict)
     unclear: bool = False
     error: int = 0
     message: str = ""
@@ -94,7 +94,7 @@ def skim(document: str) -> tuple[bytes, str]:
     """The document with only the entries that can be new, mended where that is safe, and what is still wrong."""
     data = document.encode()
     look = _look(data)
-    if look.unclear or look.error in UNCLEAR:
+    if look.unclear or look.entities or look.error in UNCLEAR:
         data = mended(document, look.entities).encode()
         look = _look(data)
     if look.error == JUNK_AFTER:
@@ -119,18 +119,24 @@ def newest(dates: Sequence[datetime | None]) -> list[int]:
     return sorted(after + _ends(same, KEPT - len(after)) + _ends(undated, KEPT))
 
 
-def mended(document: str, entities: set[str]) -> str:
-    """The document with every ampersand written as XML wants it; the names of HTML become their letters."""
+def mended(document: str, entities: Mapping[str, str]) -> str:
+    """The document with every ampersand written as XML wants it; its own entities and those of HTML become letters."""
 
     def mend(found: re.Match[str]) -> str:
-        if found[0].startswith("<") or found["name"] in OF_XML or found["name"] in entities:
+        if found[0].startswith("<") or found["name"] in OF_XML:
             return found[0]
+        if found["name"] in entities:
+            return _escaped(entities[found["name"]])
         if number := found["decimal"] or found["hex"]:
             return found[0] if _is_letter(int(number, 10 if found["decimal"] else 16)) else ""
         letters = html5.get(f"{found['name']};", "") if found["name"] else ""
-        return letters.replace("&", "&amp;").replace("<", "&lt;") or f"&amp;{found[0][1:]}"
+        return _escaped(letters) or f"&amp;{found[0][1:]}"
 
     return REFERENCE.sub(mend, document)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _is_letter(number: int) -> bool:
@@ -230,7 +236,9 @@ class _Eye:
             self._look.root_end = self._after()
 
     def _after(self) -> int:
-        return self._data.index(b">", self._parser.CurrentByteIndex) + 1
+        # At an element without an end tag, we are told of its end when we are behind it.
+        here = self._parser.CurrentByteIndex
+        return self._data.index(b">", here) + 1 if self._data.startswith(b"</", here) else here
 
     def _local(self, name: str) -> str:
         local = self._names[name] = name.rpartition(":")[2].lower()
@@ -239,7 +247,8 @@ class _Eye:
     def _entity(
         self, name: str, _parameter: bool, value: str | None, _base: str | None, *_external: str | None
     ) -> None:
-        self._look.entities.add(name)
+        # What stands outside of the document is nothing to us.
+        self._look.entities[name] = value or ""
         if value and (len(value) > ENTITY_MAX or re.search(r"&\w{1,100};", value)):
             raise NotAFeed("It is not safe to read: it declares entities that grow when they are read.")
 
