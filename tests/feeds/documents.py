@@ -7,9 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gna.feeds.entry import Document
+from gna.feeds.entry import ADDRESS_MAX, EXCERPT_MAX, TITLE_MAX, Document
+from gna.feeds.pieces import GUID_MAX
 
 FOLDER = Path(__file__).parent / "documents"
+TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 URL = "https://blog.example.org/feed.xml"
 
 
@@ -50,3 +52,35 @@ def _told(value: Any) -> Any:
         return value
     assert value.utcoffset() == timedelta()
     return value.isoformat()
+
+
+def assert_sound(document: Document) -> None:
+    """Whatever a feed says, this holds."""
+    for address in (document.site, document.hub, document.topic):
+        _assert_address(address)
+    _assert_line(document.title, TITLE_MAX)
+    for entry in document.entries:
+        assert entry.guid or entry.link or entry.title or entry.excerpt
+        assert entry.guid is None or 0 < len(entry.guid) <= GUID_MAX
+        _assert_address(entry.link)
+        _assert_address(entry.picture)
+        _assert_line(entry.guid or "", GUID_MAX)
+        _assert_line(entry.title, TITLE_MAX)
+        _assert_line(entry.excerpt, EXCERPT_MAX)
+        at = entry.published
+        assert at is None or (str(at.tzinfo) == "UTC" and 1990 <= at.year <= 2200)
+
+
+def _assert_address(address: str | None) -> None:
+    if address is not None:
+        assert address.startswith(("http://", "https://"))
+        _assert_line(address, ADDRESS_MAX)
+        assert not set(address) & set(' "<>{}\\')
+
+
+def _assert_line(text: str, longest: int) -> None:
+    assert len(text) <= longest
+    assert text == " ".join(text.split())
+    assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text)
+    assert not set(text) & TURNING
+    text.encode()

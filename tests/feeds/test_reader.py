@@ -11,7 +11,7 @@ from gna.feeds import child, passing, reader
 from gna.feeds.entry import Document, Entry
 from gna.feeds.parse import NotAFeed, read
 from gna.feeds.reader import read_apart
-from tests.feeds.documents import KEPT, URL, Kept, as_json
+from tests.feeds.documents import KEPT, URL, Kept, as_json, assert_sound
 from tests.feeds.measuring import measured
 from tests.feeds.recipes import RECIPES, feed_of
 from tests.running import until
@@ -34,14 +34,16 @@ def test_every_document_is_read_apart_within_its_limits(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
-def test_every_large_document_is_read_apart_within_its_limits(name: str) -> None:
+def test_every_large_document_is_read_apart_as_its_recipe_says_and_within_its_limits(name: str) -> None:
     recipe = RECIPES[name]
     reading = measured(recipe.make())
     if isinstance(reading.outcome, NotAFeed):
         assert recipe.refusal
         assert recipe.refusal in str(reading.outcome)
     else:
-        assert len(reading.outcome.entries) == recipe.entries
+        titles = [entry.title for entry in reading.outcome.entries]
+        assert (len(titles), titles[0], titles[-1]) == (recipe.entries, recipe.first, recipe.last)
+        assert_sound(reading.outcome)
     assert reading.seconds < SECONDS_MAX
     assert reading.memory < MEMORY_MAX
 

@@ -58,12 +58,21 @@ def title(text: object, *, markup: bool = False) -> str:
 
 def excerpt(text: object, *, markup: bool) -> str:
     """How a text begins, without what the blog wrote below it."""
-    said = one_line(prose(text) if markup else text[:LOOKED_AT]) if isinstance(text, str) else ""
+    said = one_line(_unmarked(text, markup=markup)) if isinstance(text, str) else ""
     for end in (WORDPRESS, LEFT_OFF):
         # Only the end is searched, so that many beginnings of such words cost nothing. Nobody writes only such words.
         found = end.search(said, max(0, len(said) - 600))
         said = (said[: found.start()].rstrip() if found else "") or said
     return shortened(said, EXCERPT_MAX)
+
+
+def _unmarked(text: str, *, markup: bool) -> str:
+    beginning = _beginning(text)
+    if not markup and not PAIR.search(beginning) and not ENTITY.search(beginning):
+        return beginning
+    said = prose(beginning)
+    # Tags that all were escaped were escaped once too often; beside real ones, they are what the text is about.
+    return prose(said) if "<" not in beginning and PAIR.search(said) else said
 
 
 def prose(fragment: str) -> str:
