@@ -28,6 +28,8 @@ LEASE = timedelta(days=10)
 RENEW = timedelta(days=1)
 # A hub that did not answer is not asked again before this.
 PAUSE = timedelta(hours=12)
+# Seconds: somebody may be waiting for the look that this is a part of.
+WITHIN = 10
 METHODS = ("sha1", "sha256", "sha384", "sha512")
 
 
@@ -36,6 +38,13 @@ def is_due(feed: Any, settings: Settings, *, now: datetime) -> bool:
     can = feed.hub_url and feed.topic_url and settings.feed_webhook_secret and settings.platform_base_url
     ends_soon = feed.hub_until is None or feed.hub_until < now + RENEW
     return bool(can and ends_soon and (feed.hub_asked_at is None or feed.hub_asked_at < now - PAUSE))
+
+
+def found(feed: Any, hub: str | None, topic: str | None) -> dict[str, Any]:
+    """What changes in a feed's row when it names this hub; another one has promised us nothing yet."""
+    if (hub, topic) == (feed.hub_url, feed.topic_url):
+        return {}
+    return {"hub_url": hub, "topic_url": topic, "hub_asked_at": None, "hub_until": None}
 
 
 async def subscribe(db: Database, feed: Any, settings: Settings) -> None:
@@ -57,6 +66,7 @@ async def subscribe(db: Database, feed: Any, settings: Settings) -> None:
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             content=urlencode(wish).encode(),
             any_private=settings.feeds_allow_private,
+            within=WITHIN,
         )
         logger.info("asked a hub for news", feed=feed.id, status=answer.status)
     except Unreachable as error:

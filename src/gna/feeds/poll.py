@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from gna import clock, log
 from gna.config import Settings
 from gna.db import Database, timed
-from gna.errors import DatabaseAway, NotAllowedNow, Refused, Unreachable
+from gna.errors import DatabaseAway, NotAllowedNow, NotFound, Refused, Unreachable
 from gna.feeds import directory, hubs, memory, table
 from gna.feeds.decide import decide
 from gna.feeds.entry import Document
@@ -27,6 +27,8 @@ LEASE = timedelta(minutes=2)
 # So many failures in a row are no accident.
 FAILURES = 3
 TOGETHER = 4
+# While a website keeps us waiting, so many seconds pass until others that are due are noticed.
+AGAIN = 1
 # How long somebody who wants a look now waits for one that is under way, and how often they try.
 PATIENCE, TRY = 60, 0.2
 
@@ -55,22 +57,39 @@ class Poller:
         self._settings = settings
         self._notices = Notices.of(settings)
         self._is_ready = False
-        self._looks: list[asyncio.Task[bool]] = []
+        self._stopping = False
+        self._looks: dict[str, asyncio.Task[bool]] = {}
 
     async def work(self) -> bool:
-        """Look at feeds that are due; True if there may be more to do at once."""
+        """Look at feeds that are due, and at those that become due meanwhile: a slow website keeps no other waiting."""
         await self.prepare()
-        due = await self._db.look(timed(_due))
-        self._looks = [asyncio.create_task(self._check(feed_id)) for feed_id in due[:TOGETHER]]
-        for outcome in await asyncio.gather(*self._looks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
-        return len(due) > TOGETHER
+        try:
+            while await self._begin():
+                await asyncio.wait(self._looks.values(), timeout=AGAIN, return_when=asyncio.FIRST_COMPLETED)
+                for feed_id in [feed_id for feed_id, look in self._looks.items() if look.done()]:
+                    look = self._looks.pop(feed_id)
+                    if not look.cancelled():
+                        look.result()
+        finally:
+            self._leave()
+        return False
 
     def stop(self) -> None:
         """Wait for no website any more; whoever comes next looks again."""
-        for look in self._looks:
+        self._stopping = True
+        self._leave()
+
+    def _leave(self) -> None:
+        for look in self._looks.values():
             look.cancel()
+
+    async def _begin(self) -> bool:
+        """Begin as many looks as there is room for; False if there is none under way."""
+        if not self._stopping and len(self._looks) < TOGETHER:
+            due = [feed_id for feed_id in await self._db.look(timed(_due)) if feed_id not in self._looks]
+            for feed_id in due[: TOGETHER - len(self._looks)]:
+                self._looks[feed_id] = asyncio.create_task(self._check(feed_id))
+        return bool(self._looks)
 
     async def prepare(self) -> None:
         """Know the feed of FEED_URL."""
@@ -92,32 +111,18 @@ class Poller:
         feed = await self._db.run(claim, feed_id, early=now, interval=self._settings.feed_check_interval)
         if feed is None:
             return False
-        found = await self._look(feed, fresh=now)
-        settle = timed(_fail if isinstance(found, Failed) else _settle)
-        await self._db.run(settle, feed, found, notices=self._notices)
-        if isinstance(found, Look) and found.fetched:
+        failed = await self._attempt(feed, fresh=now)
+        if failed:
+            await self._db.run(timed(_fail), feed, failed, notices=self._notices)
+        else:
             await self._ask_hub(feed_id)
         return True
 
-    async def _ask_hub(self, feed_id: str) -> None:
-        feed = await self._db.look(table.get, feed_id)
-        if hubs.is_due(feed, self._settings, now=clock.now()):
-            await hubs.subscribe(self._db, feed, self._settings)
-
-    async def _look(self, feed: Any, *, fresh: bool) -> Look | Failed:
+    async def _attempt(self, feed: Any, *, fresh: bool) -> Failed | None:
+        """Look, and write down what that brought; or say why it could not be done."""
         try:
-            fetched = await fetch(
-                feed.url,
-                Known(feed.etag, feed.last_modified),
-                own=feed.configured,
-                any_private=self._settings.feeds_allow_private,
-                contact=self._settings.base_url,
-                fresh=fresh,
-            )
-            if fetched is None:
-                return Look(None)
-            kind, url = fetched.content_type, fetched.url
-            return Look(fetched, await read_apart(fetched.body, content_type=kind, url=url))
+            look = await self._look(feed, fresh=fresh)
+            await self._db.run(timed(_settle), feed, look, notices=self._notices)
         except FetchFailed as failed:
             return Failed(str(failed), failed.retry_after)
         except (Unreachable, Refused) as refused:
@@ -128,6 +133,34 @@ class Poller:
             # One feed that surprises us keeps no other waiting.
             logger.exception("a feed could not be looked at", feed=feed.id)
             return Failed(f"Gna itself failed ({type(error).__name__}); its log says more")
+        return None
+
+    async def _look(self, feed: Any, *, fresh: bool) -> Look:
+        fetched = await fetch(
+            feed.url,
+            Known(feed.etag, feed.last_modified),
+            own=feed.configured,
+            any_private=self._settings.feeds_allow_private,
+            contact=self._settings.base_url,
+            fresh=fresh,
+        )
+        if fetched is None:
+            return Look(None)
+        kind, url = fetched.content_type, fetched.url
+        return Look(fetched, await read_apart(fetched.body, content_type=kind, url=url))
+
+    async def _ask_hub(self, feed_id: str) -> None:
+        """Keep its hub, if it has one; a feed that nobody changes has one too."""
+        try:
+            feed = await self._db.look(table.get, feed_id)
+            if hubs.is_due(feed, self._settings, now=clock.now()):
+                await hubs.subscribe(self._db, feed, self._settings)
+        except NotFound:
+            return  # it was removed meanwhile
+        except DatabaseAway:
+            raise
+        except Exception:
+            logger.exception("the hub of a feed could not be asked", feed=feed_id)
 
 
 def _due(tx: Connection, *, now: datetime) -> list[str]:
@@ -176,8 +209,7 @@ def _learn(tx: Connection, feed: Any, fetched: Fetched, document: Document, now:
         "etag": fetched.known.etag,
         "last_modified": fetched.known.last_modified,
         "moved_to": fetched.moved_to,
-        "hub_url": fetched.hub or document.hub,
-        "topic_url": fetched.topic or document.topic,
+        **hubs.found(feed, fetched.hub or document.hub, fetched.topic or document.topic),
     }
 
 
