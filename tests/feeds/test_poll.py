@@ -263,6 +263,19 @@ def test_a_feed_may_be_removed_while_somebody_waits_for_a_look(room: Room, web: 
     assert room.rows(feeds) == []
 
 
+def test_what_a_feed_said_at_its_old_address_is_forgotten_when_it_moves_meanwhile(room: Room, web: Web) -> None:
+    def move() -> None:
+        with room.db.write() as tx:
+            directory.edit(tx, feed, {"url": web.at("/new")}, now=clock.now())
+
+    web.serves("/new", NEWER)
+    feed = room.follows(meanwhile(web, "/old", move))
+    room.works()
+    assert [asked.headers.get("if-none-match") for asked in web.asked] == [None, None]
+    assert room.row(feed).known_since
+    assert room.new() == []  # the first look at the new address only remembers
+
+
 def test_a_website_that_hangs_keeps_no_other_feed_waiting(room: Room, web: Web) -> None:
     others = [f"/{number}" for number in range(8)]
     was_kept_waiting: list[bool] = []
@@ -339,6 +352,23 @@ def test_a_feed_is_remembered_when_feed_url_changes_and_changes_back(room: Room,
     assert room.new() == ["New"]
     room.works(feed_url=None)
     assert [row.active for row in room.rows(feeds)] == [False, False]
+
+
+def test_feed_url_has_its_place_among_a_hundred_feeds(room: Room, web: Web) -> None:
+    for number in range(directory.MOST):
+        room.follows(f"https://blog.example.org/{number}", active=False)
+    room.works(feed_url=web.serves("/feed", OLD))
+    assert web.times("/feed") == 1
+
+
+def test_two_processes_may_start_with_the_same_feed_url_at_once(room: Room, another: Database, web: Web) -> None:
+    settings = room.settings.model_copy(update={"feed_url": web.serves("/feed", OLD)})
+
+    async def start() -> None:
+        await asyncio.gather(*(Poller(db, settings).prepare() for db in (room.db, another) * 5))
+
+    asyncio.run(start())
+    assert [(row.url, row.configured) for row in room.rows(feeds)] == [(settings.feed_url, True)]
 
 
 def test_feed_url_may_be_a_feed_that_an_admin_added(room: Room, web: Web) -> None:

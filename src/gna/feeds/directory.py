@@ -1,11 +1,13 @@
 """The feeds that a publisher keeps: add, change, look at, let go."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
 from gna import clock, db, ids
 from gna.campaigns.audience import Audience
@@ -19,6 +21,7 @@ MOST = 100
 FIELDS = ("url", "active", "mode", "cadence", "at", "zone", "weekday", "monthday", "subject", "audience")
 # What is nobody's business but ours.
 HIDDEN = ("claimed_until", "etag", "last_modified", "told_at", "hub_asked_at")
+TAKEN = "There is a feed with this address already"
 THE_SETTINGS = "It is the feed of FEED_URL; change that setting instead"
 
 
@@ -35,10 +38,7 @@ def add(tx: Connection, wish: Mapping[str, Any], *, now: datetime) -> str:
     """A new feed, looked at as soon as possible; says its id."""
     if (tx.scalar(sa.select(sa.func.count()).select_from(feeds)) or 0) >= MOST:
         raise NotAllowedNow(f"There are {MOST} feeds already; remove one first")
-    _must_be_new(tx, wish["url"])
-    feed_id = ids.new()
-    tx.execute(sa.insert(feeds).values(id=feed_id, due_at=now, created_at=now, **wish))
-    return feed_id
+    return _insert(tx, wish, now=now)
 
 
 def edit(tx: Connection, feed_id: str, wish: Mapping[str, Any], *, now: datetime) -> None:
@@ -48,12 +48,13 @@ def edit(tx: Connection, feed_id: str, wish: Mapping[str, Any], *, now: datetime
     if "url" in wish and wish["url"] != feed.url:
         if feed.configured:
             raise NotAllowedNow(THE_SETTINGS)
-        _must_be_new(tx, wish["url"])
-        values |= {"known_since": None, "etag": None, "last_modified": None, "moved_to": None, "due_at": now}
+        # Whoever looks at the old address now must not write down what is there.
+        values |= {"claimed_until": None, "due_at": now}
+        values |= dict.fromkeys(("known_since", "etag", "last_modified", "moved_to"))
     if wish.get("active") and not feed.active:
         values["due_at"] = now
     if values:
-        change(tx, feed_id, **values)
+        _change(tx, feed_id, values)
 
 
 def remove(tx: Connection, feed_id: str) -> None:
@@ -83,10 +84,11 @@ def follow_setting(tx: Connection, url: str | None, *, now: datetime) -> None:
     tx.execute(sa.update(feeds).where(f.configured, f.url != (url or "")).values(configured=False, active=False))
     if url is None:
         return
-    new = {"id": ids.new(), "url": url, "configured": True, "due_at": now, "created_at": now}
-    tx.execute(db.insert(tx, feeds).values(new).on_conflict_do_nothing())
-    again = (f.url == url, sa.not_(f.configured))
-    tx.execute(sa.update(feeds).where(*again).values(configured=True, active=True, due_at=now))
+    # Another process may start at the same moment, and the operator's own feed has its place among any number.
+    with suppress(NotAllowedNow):
+        _insert(tx, {"url": url, "configured": True}, now=now)
+    theirs = sa.update(feeds).where(f.url == url, ~f.configured)
+    tx.execute(theirs.values(configured=True, active=True, due_at=now))
 
 
 def listed(tx: Connection, *, page: int, per_page: int) -> tuple[list[dict[str, Any]], int]:
@@ -117,9 +119,21 @@ def _shown(tx: Connection, row: Any) -> dict[str, Any]:
     return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": open_campaign(tx, row.id)}
 
 
-def _must_be_new(tx: Connection, url: str) -> None:
-    if tx.scalar(sa.select(f.id).where(f.url == url)) is not None:
-        raise NotAllowedNow("There is a feed with this address already")
+def _insert(tx: Connection, values: Mapping[str, Any], *, now: datetime) -> str:
+    """A new row, unless another has its address; the index decides, also in a race."""
+    feed_id = ids.new()
+    row = db.insert(tx, feeds).values(id=feed_id, due_at=now, created_at=now, **values)
+    if not tx.execute(row.on_conflict_do_nothing(index_elements=["url"])).rowcount:
+        raise NotAllowedNow(TAKEN)
+    return feed_id
+
+
+def _change(tx: Connection, feed_id: str, values: Mapping[str, Any]) -> None:
+    try:
+        with tx.begin_nested():
+            change(tx, feed_id, **values)
+    except IntegrityError:
+        raise NotAllowedNow(TAKEN) from None
 
 
 def _mode(value: object) -> str:
