@@ -302,7 +302,12 @@ def test_a_website_that_hangs_keeps_no_other_feed_waiting(room: Room, web: Web) 
 
 def test_a_poller_that_stops_begins_no_other_look(room: Room, web: Web) -> None:
     poller = Poller(room.db, room.settings)
-    feed = room.follows(meanwhile(web, "/feed", lambda: (poller.stop(), room.rings())))
+
+    def stop() -> None:
+        poller.stop()
+        room.rings()
+
+    feed = room.follows(meanwhile(web, "/feed", stop))
     asyncio.run(poller.work())
     assert web.times("/feed") == 1
     assert room.row(feed).known_since  # what was begun is finished

@@ -9,12 +9,13 @@ from gna.db import timed
 from gna.errors import Misconfigured, NotLetIn
 from gna.feeds import directory, hubs
 from gna.web.api.shapes import errors
+from gna.web.body import parse_id
 from gna.web.ground import Ground, ground
 
 router = APIRouter(tags=["machines"])
 
 
-@router.post(hubs.PATH, summary="There is news in a feed", status_code=202, responses=errors(401, 500, 503))
+@router.post(hubs.PATH, summary="There is news in a feed", status_code=202, responses=errors(401, 404, 413, 500, 503))
 async def feed_webhook(request: Request) -> JSONResponse:
     """Look at the feeds now: with `FEED_WEBHOOK_SECRET` as Bearer, or signed by a hub (WebSub)."""
     here, said = ground(request), dict(request.query_params)
@@ -22,7 +23,7 @@ async def feed_webhook(request: Request) -> JSONResponse:
     is_hub = hubs.speaks(said, await request.body(), request.headers.get("x-hub-signature", ""), secret)
     if not is_hub and not _knows(request.headers.get("authorization", ""), secret):
         raise NotLetIn("The secret is missing or wrong: send Authorization: Bearer <FEED_WEBHOOK_SECRET>")
-    await here.run(timed(directory.ask), feed_id=said.get("feed") if is_hub else None)
+    await here.run(timed(directory.ask), feed_id=parse_id(said["feed"]) if is_hub and "feed" in said else None)
     here.ring("feeds")
     return JSONResponse({"status": "accepted"}, 202)
 
@@ -42,5 +43,6 @@ def _secret(here: Ground) -> str:
 
 
 def _knows(authorization: str, secret: str) -> bool:
-    scheme, _, given = authorization.strip().partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), secret.encode())
+    scheme, _, given = authorization.strip(" \t").partition(" ")
+    # A header is bytes, of which each is one letter here; a secret in another alphabet has several for each of its own.
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip(" \t").encode("latin-1"), secret.encode())
