@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gna.feeds.entry import ADDRESS_MAX, EXCERPT_MAX, TITLE_MAX, Document
-from gna.feeds.pieces import GUID_MAX
+from gna.feeds.reading.pieces import GUID_MAX
 
 FOLDER = Path(__file__).parent / "documents"
 TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

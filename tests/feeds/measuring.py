@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from gna.feeds import reader
 from gna.feeds.entry import Document
-from gna.feeds.refusal import NotAFeed
+from gna.feeds.reading import reader
+from gna.feeds.reading.refusal import NotAFeed
 from tests.feeds.documents import URL
 
 USAGE = str(Path(__file__).with_name("usage.py"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gna.feeds.dates import guessed, moment
+from gna.feeds.reading.dates import guessed, moment
 
 TEN = datetime(2024, 9, 7, 10, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gna.errors import Refused
-from gna.feeds.parse import NotAFeed, read
+from gna.feeds.reading.parse import NotAFeed, read
 from tests.feeds.documents import KEPT, URL, Kept, as_json, assert_sound
 
 

@@ -16,9 +16,10 @@ from gna import clock
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import DatabaseAway, NotAllowedNow, NotFound
-from gna.feeds import directory, memory, parse, poll, table
+from gna.feeds import directory, memory, poll, table
 from gna.feeds.entry import Document
 from gna.feeds.poll import LEASE, Poller
+from gna.feeds.reading import parse
 from gna.feeds.table import feed_entries, feed_memory, feeds
 from gna.outbox import messages
 from tests.blog import RSS, Blog
@@ -300,17 +301,32 @@ def test_a_website_that_hangs_keeps_no_other_feed_waiting(room: Room, web: Web) 
     assert all(row.known_since for row in room.rows(feeds))
 
 
-def test_a_poller_that_stops_begins_no_other_look(room: Room, web: Web) -> None:
-    poller = Poller(room.db, room.settings)
+def test_a_poller_that_stops_waits_for_no_website(room: Room, web: Web) -> None:
+    poller, over = Poller(room.db, room.settings), threading.Event()
 
-    def stop() -> None:
+    def hangs(_: BaseHTTPRequestHandler) -> Page:
+        over.wait(20)
+        return Page(OLD.encode())
+
+    feed = room.follows(web.answers("/feed", hangs))
+
+    async def stopped() -> bool:
+        work = asyncio.create_task(poller.work())
+        while not web.times("/feed"):
+            await asyncio.sleep(0.01)
         poller.stop()
         room.rings()
+        return await asyncio.wait_for(work, 5)
 
-    feed = room.follows(meanwhile(web, "/feed", stop))
-    asyncio.run(poller.work())
+    try:
+        assert asyncio.run(stopped()) is False
+    finally:
+        over.set()
     assert web.times("/feed") == 1
-    assert room.row(feed).known_since  # what was begun is finished
+    assert room.row(feed).known_since is None
+    room.changes(feed, claimed_until=clock.now() - timedelta(seconds=1))
+    room.works()
+    assert room.row(feed).known_since
 
 
 def test_without_an_address_the_log_has_to_do(room: Room, web: Web, logged: Callable[[], str]) -> None:

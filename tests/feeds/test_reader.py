@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gna.feeds import child, passing, reader
 from gna.feeds.entry import Document, Entry
-from gna.feeds.parse import NotAFeed, read
-from gna.feeds.reader import read_apart
+from gna.feeds.reading import child, passing, reader
+from gna.feeds.reading.parse import NotAFeed, read
+from gna.feeds.reading.reader import read_apart
 from tests.feeds.documents import KEPT, URL, Kept, as_json, assert_sound
 from tests.feeds.measuring import measured
 from tests.feeds.recipes import RECIPES, feed_of
@@ -70,8 +70,8 @@ DEATHS = {
     "killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "failed": "import sys; sys.stdin.buffer.read(); sys.exit(1)",
     "deaf": "import os; os.close(0); os._exit(3)",
-    "memory": "from gna.feeds import child; child._limit(); bytearray(child.MEMORY)",
-    "time": "from gna.feeds import child; child.SECONDS = 1; child._limit()\nwhile True: pass",
+    "memory": "from gna.feeds.reading import child; child._limit(); bytearray(child.MEMORY)",
+    "time": "from gna.feeds.reading import child; child.SECONDS = 1; child._limit()\nwhile True: pass",
 }
 
 
@@ -148,9 +148,11 @@ def test_the_child_sees_none_of_our_settings(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_child_carries_no_more_than_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "[__import__(f'gna.feeds.{name}') for name in ('child', 'parse', 'passing')] and ' '.join(sys.modules)"
+    code = (
+        "[__import__(f'gna.feeds.reading.{name}') for name in ('child', 'parse', 'passing')] and ' '.join(sys.modules)"
+    )
     carried = set(told_by(monkeypatch, code).split())
-    assert "gna.feeds.parse" in carried
+    assert "gna.feeds.reading.parse" in carried
     assert not carried & {
         "sqlalchemy",
         "fastapi",
@@ -164,7 +166,7 @@ def test_the_child_carries_no_more_than_it_needs(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_server_does_not_carry_the_library() -> None:
-    code = "import sys, gna.feeds.reader, gna.feeds.parse; sys.exit('feedparser' in sys.modules)"
+    code = "import sys, gna.feeds.reading.reader, gna.feeds.reading.parse; sys.exit('feedparser' in sys.modules)"
     assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-Ic", code) == 0
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gna.feeds.parse import NotAFeed, read
-from gna.feeds.skim import KEPT, mended, newest, skim
+from gna.feeds.reading.parse import NotAFeed, read
+from gna.feeds.reading.skim import KEPT, mended, newest, skim
 from tests.feeds.recipes import NEW_YEAR, URL, feed_of, item, nested_items, rss
 
 DAY = timedelta(days=1)

@@ -158,7 +158,7 @@ def _feed(settings: Settings) -> Iterator[Finding]:
     if settings.feed_url is None:
         return
     from gna.feeds.fetch import Known, fetch
-    from gna.feeds.reader import read_apart
+    from gna.feeds.reading.reader import read_apart
 
     async def look() -> str:
         url, private = str(settings.feed_url), settings.feeds_allow_private

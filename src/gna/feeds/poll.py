@@ -17,7 +17,7 @@ from gna.feeds.decide import decide
 from gna.feeds.entry import Document
 from gna.feeds.fetch import Fetched, FetchFailed, Known, fetch
 from gna.feeds.notices import Notices
-from gna.feeds.reader import read_apart
+from gna.feeds.reading.reader import read_apart
 from gna.feeds.table import f, feeds
 
 logger = log.get(__name__)

@@ -10,11 +10,11 @@ import sys
 from contextlib import suppress
 
 from gna.feeds.entry import Document
-from gna.feeds.passing import answered, asked
-from gna.feeds.refusal import NotAFeed
+from gna.feeds.reading.passing import answered, asked
+from gna.feeds.reading.refusal import NotAFeed
 
 # Isolated: neither the folder that the server was started in nor the settings of Python's user decide what is run.
-COMMAND = [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else []), "-m", "gna.feeds.child"]
+COMMAND = [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else []), "-m", "gna.feeds.reading.child"]
 # All that the child may know of our surroundings, where the passwords are.
 SURROUNDINGS = ("LD_LIBRARY_PATH", "PYTHONTZPATH", "SYSTEMROOT")
 # The child has 20 seconds of CPU; a busy machine may give them late.

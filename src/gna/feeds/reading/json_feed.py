@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Any
 
-from gna.feeds import words
-from gna.feeds.addresses import absolute
-from gna.feeds.dates import moment
 from gna.feeds.entry import Document, Entry
-from gna.feeds.pictures import first_picture
-from gna.feeds.pieces import guid_of, says_anything
-from gna.feeds.refusal import NotAFeed
-from gna.feeds.skim import newest
+from gna.feeds.reading import words
+from gna.feeds.reading.addresses import absolute
+from gna.feeds.reading.dates import moment
+from gna.feeds.reading.pictures import first_picture
+from gna.feeds.reading.pieces import guid_of, says_anything
+from gna.feeds.reading.refusal import NotAFeed
+from gna.feeds.reading.skim import newest
 
 VERSION = "://jsonfeed.org/version/1"
 

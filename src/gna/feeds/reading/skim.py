@@ -11,8 +11,8 @@ from datetime import datetime
 from html.entities import html5
 from xml.parsers import expat
 
-from gna.feeds.dates import moment
-from gna.feeds.refusal import NotAFeed
+from gna.feeds.reading.dates import moment
+from gna.feeds.reading.refusal import NotAFeed
 
 # A thousand posts between two looks at a feed is more than anybody would mail; whatever is older was there before.
 KEPT = 1000

@@ -13,7 +13,7 @@ NICENESS = 10
 def main() -> None:
     """Answer the one question."""
     _limit()
-    from gna.feeds import parse, passing
+    from gna.feeds.reading import parse, passing
 
     body, content_type, url = passing.question(sys.stdin.buffer.read())
     try:

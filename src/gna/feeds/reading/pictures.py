@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from gna.feeds.addresses import absolute
+from gna.feeds.reading.addresses import absolute
 
 # Counters of readers, faces of authors, buttons and smileys: a part of their address, in lower case.
 NOT_ITS_OWN = re.compile(

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from gna.feeds.entry import Document, Entry
-from gna.feeds.refusal import NotAFeed
+from gna.feeds.reading.refusal import NotAFeed
 
 
 def asked(body: bytes, *, content_type: str, url: str) -> bytes:

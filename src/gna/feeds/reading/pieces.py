@@ -1,7 +1,7 @@
 """What the entries of every format have in common."""
 
 from gna.feeds.entry import Entry
-from gna.feeds.words import one_line
+from gna.feeds.reading.words import one_line
 
 GUID_MAX = 1000
 

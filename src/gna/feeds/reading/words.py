@@ -62,8 +62,14 @@ def excerpt(text: object, *, markup: bool) -> str:
     for end in (WORDPRESS, LEFT_OFF):
         # Only the end is searched, so that many beginnings of such words cost nothing. Nobody writes only such words.
         found = end.search(said, max(0, len(said) - 600))
-        said = (said[: found.start()].rstrip() if found else "") or said
+        said = (_ended(said[: found.start()], found[0]) if found else "") or said
     return shortened(said, EXCERPT_MAX)
+
+
+def _ended(said: str, left_off: str) -> str:
+    """What was said before; where a blog cut it off, that can still be seen."""
+    is_cut = left_off.lstrip().startswith("[")
+    return said.rstrip(" ,;:–—-") + "…" if said.strip() and is_cut else said.rstrip()
 
 
 def _unmarked(text: str, *, markup: bool) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from gna.feeds import json_feed, words
-from gna.feeds.addresses import absolute
-from gna.feeds.dates import guessed, moment
 from gna.feeds.entry import Document, Entry
-from gna.feeds.letters import decoded
-from gna.feeds.pictures import first_picture
-from gna.feeds.pieces import guid_of, says_anything
-from gna.feeds.refusal import NotAFeed as NotAFeed
-from gna.feeds.skim import ROOTS, skim
+from gna.feeds.reading import json_feed, words
+from gna.feeds.reading.addresses import absolute
+from gna.feeds.reading.dates import guessed, moment
+from gna.feeds.reading.letters import decoded
+from gna.feeds.reading.pictures import first_picture
+from gna.feeds.reading.pieces import guid_of, says_anything
+from gna.feeds.reading.refusal import NotAFeed as NotAFeed
+from gna.feeds.reading.skim import ROOTS, skim
 
 # How far into a document the feed may begin: servers put warnings and empty lines before it.
 JUNK_MAX = 10_000
