@@ -178,7 +178,7 @@ class TestWhatAPostSays:
         evil = "<script>alert(1)</script>\"' & </h2><img src=x onerror=y>"
         body = digest(Post(title=evil, excerpt=evil), *some(WHOLE), Post(title=evil), title=evil)["body"]
         assert not [tag for tag in ("<script", "<img", "onerror=y>") if tag in body]
-        assert body.count("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27; &amp; &lt;/h2&gt;") == 3
+        assert body.count("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27; &amp; &lt;/h2&gt;") == 4
 
     def test_stays_within_its_attribute(self) -> None:
         link = "https://blog.example.org/\"onclick='x'>"
@@ -190,12 +190,14 @@ class TestWhatAPostSays:
 class TestTheBody:
     def test_has_all_that_a_post_has(self) -> None:
         assert digest(Post(picture="https://blog.example.org/s.png"))["body"] == (
-            '<h2><a href="https://blog.example.org/snow?a=1&amp;b=2">Snow in May</a></h2>\n'
+            '<h2><a href="https://blog.example.org/snow?a=1&amp;b=2" style="text-decoration:none">'
+            "Snow in May</a></h2>\n"
             "<p><small>November 14, 2026</small></p>\n"
             '<p><a href="https://blog.example.org/snow?a=1&amp;b=2">'
             '<img src="https://blog.example.org/s.png" alt="" width="520"></a></p>\n'
             "<p>It snowed &amp; froze.</p>\n"
-            '<p><a href="https://blog.example.org/snow?a=1&amp;b=2">Read more</a></p>'
+            '<p><a href="https://blog.example.org/snow?a=1&amp;b=2" aria-label="Read more: Snow in May">'
+            "Read more</a></p>"
         )
 
     @pytest.mark.parametrize(
@@ -221,13 +223,13 @@ class TestTheBody:
 
     def test_speaks_romanian(self) -> None:
         said = digest(*some(WHOLE + TITLES + 5), language="ro")
-        for part in ("14 noiembrie 2026", "Citește mai departe", "Tot noi", "Și încă 5"):
+        for part in ("14 noiembrie 2026", "Citiți mai departe", "Tot noi", "Și încă 5"):
             assert part in said["body"]
         assert "Și încă 5\nhttps://blog.example.org/" in said["body_text"]
 
     def test_has_the_titles_alone_of_what_is_too_much(self) -> None:
         said = digest(*some(60))
-        assert said["body"].count("Read more") == said["body_text"].count("Read more") == WHOLE
+        assert said["body"].count(">Read more<") == said["body_text"].count("Read more: ") == WHOLE
         assert said["body"].count("<li>") == 10
         assert '<li><a href="https://blog.example.org/59">Post 59</a></li>' in said["body"]
         assert "Post 59\nhttps://blog.example.org/59" in said["body_text"]
@@ -254,10 +256,10 @@ class TestTheBody:
         said = digest(*[post] * number, site_url=link, title=letter * TITLE_MAX)
         assert max(len(said["body"]), len(said["body_text"])) <= BODY_MAX
         assert len(said["preheader"]) <= PREHEADER_MAX
-        assert said["body"].count("Read more") >= min(number, 5)
+        assert said["body"].count(">Read more<") >= min(number, 5)
         told = {name: said[name] for name in ("subject", "body", "body_text", "preheader", "body_format")}
         assert Wish.parse_new(told, now=NOW).columns.keys() == told.keys()
-        listed = said["body"].count("Read more") + said["body"].count("<li>")
+        listed = said["body"].count(">Read more<") + said["body"].count("<li>")
         assert (f"And {number - listed} more" in said["body"]) is (number > listed)
 
 

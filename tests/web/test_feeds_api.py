@@ -16,8 +16,9 @@ from starlette.testclient import TestClient
 from gna import clock
 from gna.config import Settings
 from gna.db import Database
-from gna.feeds import directory, parse, poll, table
+from gna.feeds import directory, poll, table
 from gna.feeds.entry import Document
+from gna.feeds.reading import parse
 from gna.kinds import NOT_A_FEED
 from gna.web.ground import Ground
 from tests.blog import API, Blog, Newsroom

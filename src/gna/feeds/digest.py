@@ -149,7 +149,7 @@ def _parts(post: Any, feed: Any, language: str) -> Iterable[str]:
         yield f"<p>{escape(post.excerpt)}</p>"
     if post.link:
         # Several links with the same words would be one and the same to whoever hears them.
-        label = f' aria-label="{escape(f"{MORE[language]}: {_title(post)}")}"'
+        label = f' aria-label="{escape(f"{MORE[language]}: {_title(post)}")}"' if _title(post) else ""
         yield f"<p>{_framed(MORE[language], post.link, label)}</p>"
 
 

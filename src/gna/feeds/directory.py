@@ -123,7 +123,7 @@ def _insert(tx: Connection, values: Mapping[str, Any], *, now: datetime) -> str:
     """A new row, unless another has its address; the index decides, also in a race."""
     feed_id = ids.new()
     row = db.insert(tx, feeds).values(id=feed_id, due_at=now, created_at=now, **values)
-    if not tx.execute(row.on_conflict_do_nothing(index_elements=["url"])).rowcount:
+    if tx.scalar(row.on_conflict_do_nothing(index_elements=["url"]).returning(f.id)) is None:
         raise NotAllowedNow(TAKEN)
     return feed_id
 
