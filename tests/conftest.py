@@ -118,7 +118,8 @@ def client(settings: Settings, db: Database, rung: list[str]) -> Iterator[TestCl
 @pytest.fixture
 def crowd(database_url: str, db: Database, tmp_path: Path, rung: list[str]) -> Iterator[TestClient]:
     """Many visitors behind a proxy: each request comes from another IP, so that no limit is in the way."""
-    settings = settings_for(database_url, tmp_path, TRUSTED_PROXIES="127.0.0.1", UNSUB_SECRET="a secret")
+    secrets = {"UNSUB_SECRET": "a secret", "FEED_WEBHOOK_SECRET": "another"}
+    settings = settings_for(database_url, tmp_path, TRUSTED_PROXIES="127.0.0.1", **secrets)
     with visitor(Ground(settings, db, rung.append)) as client:
         numbers = count(1)
 

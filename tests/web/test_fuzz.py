@@ -52,6 +52,11 @@ ROUTES = (
     "POST /admin/api/campaigns/{campaign_id}/test",
     "GET /admin/api/campaigns/{campaign_id}/preview",
     "POST /admin/api/deliveries/{delivery_id}/retry",
+    "POST /api/feed/webhook",
+    "GET /api/feed/webhook",
+    "GET /admin/api/feeds",
+    "POST /admin/api/feeds",
+    "PATCH /admin/api/feeds/{feed_id}",
 )
 
 
