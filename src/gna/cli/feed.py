@@ -12,6 +12,8 @@ from gna.errors import NotFound
 
 app = typer.Typer(help="Look at feeds, whose new posts become campaigns.", no_args_is_help=True)
 
+# More than there can be: those that were added, and the one of FEED_URL.
+ALL = 1000
 Which = Annotated[str, typer.Argument(help="Its address or its id.")]
 
 
@@ -30,9 +32,9 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
     from gna.feeds import directory
 
     with start.opened() as (_, db), db.read() as tx:
-        found, total = directory.listed(tx, page=1, per_page=directory.MOST)
+        found, total = directory.listed(tx, page=1, per_page=ALL)
     if json:
-        screen.print_json({"items": found, "page": 1, "per_page": directory.MOST, "total": total})
+        screen.print_json({"items": found, "page": 1, "per_page": ALL, "total": total})
         return
     from rich.table import Table
 
@@ -77,7 +79,7 @@ def remove(which: Which, yes: Annotated[bool, typer.Option("--yes", "-y", help="
 
     with start.opened() as (_, db):
         with db.read() as tx:
-            feed = _found(tx, which)[0]
+            feed = _the(tx, which)
         screen.make_sure(f"Forget {screen.clean(feed['url'])}?", yes=yes)
         with db.write() as tx:
             directory.remove(tx, feed["id"])
@@ -90,7 +92,7 @@ def skip(which: Which) -> None:
     from gna.feeds import directory
 
     with start.opened() as (_, db), db.write() as tx:
-        directory.skip(tx, _found(tx, which)[0]["id"])
+        directory.skip(tx, _the(tx, which)["id"])
     print("It waits no more.")
 
 
@@ -118,13 +120,20 @@ def _found(tx: Any, which: str) -> list[dict[str, Any]]:
     """All feeds, or the one that was named."""
     from gna.feeds import directory
 
-    found, _ = directory.listed(tx, page=1, per_page=directory.MOST)
+    found, _ = directory.listed(tx, page=1, per_page=ALL)
     if not found:
         raise NotFound("There is no feed yet: set FEED_URL, or add one with `gna feed add ADDRESS`")
     chosen = [feed for feed in found if not which or which in (feed["id"], feed["url"])]
     if not chosen:
         raise NotFound("There is no such feed; `gna feed list` shows them")
     return chosen
+
+
+def _the(tx: Any, which: str) -> dict[str, Any]:
+    """The one feed that was named; a name that a script left empty is nobody's."""
+    if not which:
+        raise NotFound("Say which feed: its address or its id; `gna feed list` shows them")
+    return _found(tx, which)[0]
 
 
 def _told(before: dict[str, Any], after: dict[str, Any]) -> str:
@@ -155,4 +164,6 @@ def _state(feed: dict[str, Any]) -> str:
         return f"failing ({feed['consecutive_failures']}): {screen.clean(feed['last_error'])}"
     if feed["campaign_id"]:
         return f"waits until the campaign {feed['campaign_id']} is delivered"
-    return f"{feed['waiting']} posts wait for their time" if feed["waiting"] else "nothing new"
+    if feed["waiting"]:
+        return "1 post waits for its time" if feed["waiting"] == 1 else f"{feed['waiting']} posts wait for their time"
+    return "nothing new"

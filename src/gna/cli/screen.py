@@ -43,10 +43,11 @@ def write(text: str) -> None:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document."""
+    """One JSON document; what a terminal would obey is written as `\\u009b`, which means the same."""
     import json
 
-    print(json.dumps(document, ensure_ascii=False, indent=2))
+    said = json.dumps(document, ensure_ascii=False, indent=2)
+    print(CONTROLS_BUT_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", said))
 
 
 def console(*, stderr: bool = False) -> "Console":
