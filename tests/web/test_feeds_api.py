@@ -224,6 +224,12 @@ class TestChanging:
         assert (answer.status_code, answer.json()) == (409, TAKEN)
         assert client.get(f"{API}/{feed['id']}").json() == feed
 
+    def test_two_feeds_that_move_to_one_address_at_the_same_moment(self, client: TestClient) -> None:
+        added = [add(client, f"{URL}?{number}")["id"] for number in range(6)]
+        with ThreadPoolExecutor(6) as admins:
+            moves = admins.map(lambda feed: client.patch(f"{API}/{feed}", json={"url": URL}).status_code, added)
+            assert sorted(moves) == [200] + [409] * 5
+
     def test_a_feed_that_is_paused_is_not_looked_at_and_mails_nothing_until_it_goes_on(
         self, newsroom: Newsroom, blog: Blog, rung: list[str]
     ) -> None:
