@@ -15,8 +15,9 @@ from starlette.testclient import TestClient
 from gna import clock, log
 from gna.cli.main import main
 from gna.db import Database
-from gna.feeds import directory, parse, poll, table
+from gna.feeds import directory, poll, table
 from gna.feeds.entry import Document
+from gna.feeds.reading import parse
 from gna.feeds.table import feeds
 from tests.blog import API, Blog
 from tests.servers.web import Web
