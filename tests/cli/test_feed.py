@@ -15,9 +15,7 @@ from starlette.testclient import TestClient
 from gna import clock, log
 from gna.cli.main import main
 from gna.db import Database
-from gna.feeds import directory, poll, table
-from gna.feeds.entry import Document
-from gna.feeds.reading import parse
+from gna.feeds import directory, table
 from gna.feeds.table import feeds
 from tests.blog import API, Blog
 from tests.servers.web import Web
@@ -25,6 +23,7 @@ from tests.servers.web import Web
 URL = "https://blog.example.org/feed.xml"
 NO_SUCH = "There is no such feed; `gna feed list` shows them"
 NONE_YET = "There is no feed yet: set FEED_URL, or add one with `gna feed add ADDRESS`"
+pytestmark = pytest.mark.usefixtures("readings")
 
 
 @dataclass(frozen=True)
@@ -43,16 +42,11 @@ Run = Callable[..., Done]
 def gna(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Run]:
-    """Runs `gna feed` on a database and in a folder of its own; feeds are read in this process, which is faster."""
+    """Runs `gna feed` on a database and in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("FEEDS_ALLOW_PRIVATE", "true")
     monkeypatch.setenv("LOG_LEVEL", "error")
-
-    async def here(body: bytes, *, content_type: str, url: str) -> Document:
-        return parse.read(body, content_type=content_type, url=url)
-
-    monkeypatch.setattr(poll, "read_apart", here)
 
     def run(*arguments: str) -> Done:
         capfd.readouterr()

@@ -79,19 +79,6 @@ class Room:
 
 
 @pytest.fixture
-def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The addresses of what was read, in this process, which is faster."""
-    read: list[str] = []
-
-    async def here(body: bytes, *, content_type: str, url: str) -> Document:
-        read.append(url)
-        return parse.read(body, content_type=content_type, url=url)
-
-    monkeypatch.setattr(poll, "read_apart", here)
-    return read
-
-
-@pytest.fixture
 def room(db: Database, database_url: str, tmp_path: Path, readings: list[str]) -> Room:
     del readings
     return Room(db, settings_for(database_url, tmp_path, FEEDS_ALLOW_PRIVATE="true"))

@@ -34,6 +34,7 @@ PATH = "/api/feed/webhook"
 TOPIC = "https://blog.example.org/feed.xml"
 LATER = timedelta(hours=1)
 BEARER: dict[Any, Any] = {b"Authorization": f"Bearer {SECRET}".encode()}
+pytestmark = pytest.mark.usefixtures("readings")
 LOST = {"error": "The secret is missing or wrong: send Authorization: Bearer <FEED_WEBHOOK_SECRET>"}
 
 WRONG_BEARERS: list[bytes | None] = [

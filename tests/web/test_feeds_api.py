@@ -17,8 +17,6 @@ from gna import clock
 from gna.config import Settings
 from gna.db import Database
 from gna.feeds import directory, poll, table
-from gna.feeds.entry import Document
-from gna.feeds.reading import parse
 from gna.kinds import NOT_A_FEED
 from gna.web.ground import Ground
 from tests.blog import API, Blog, Newsroom
@@ -30,17 +28,7 @@ URL = "https://blog.example.org/feed.xml"
 CONTRACT = {"id", "url", "last_processed_at", "last_checked_at", "last_error", "consecutive_failures"}
 OWN = {"error": "It is the feed of FEED_URL; change that setting instead"}
 TAKEN = {"error": "There is a feed with this address already"}
-NOBODY = {"error": "There is no such feed"}
-
-
-@pytest.fixture(autouse=True)
-def _read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process, which is faster."""
-
-    async def here(body: bytes, *, content_type: str, url: str) -> Document:
-        return parse.read(body, content_type=content_type, url=url)
-
-    monkeypatch.setattr(poll, "read_apart", here)
+pytestmark = pytest.mark.usefixtures("readings")
 
 
 @pytest.fixture
