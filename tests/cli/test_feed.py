@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from gna import clock, log
 from gna.cli.main import main
 from gna.db import Database
-from gna.feeds import directory, table
+from gna.feeds import directory, poll, table
 from gna.feeds.table import feeds
 from tests.blog import API, Blog
 from tests.servers.web import Web
@@ -138,6 +138,22 @@ def test_a_feed_that_fails_is_told_with_the_reason(gna: Run, blog: Blog, web: We
     assert gna("check", blog.url).code == 0
     assert gna("check", broken).code == 1
     assert "failing (3): 127.0.0.1 answered 404 Not Found" in " ".join(gna("list").out.split())
+
+
+def test_a_feed_that_others_look_at_keeps_no_other_waiting(
+    gna: Run, blog: Blog, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(poll, "PATIENCE", 0.1)
+    gna("add", blog.url)
+    with db.write() as tx:
+        busy = directory.add(tx, {"url": URL}, now=clock.now())
+        table.change(tx, busy, claimed_until=clock.now() + poll.LEASE)
+    done = gna("check")
+    assert done.code == 1
+    assert done.out.splitlines() == [
+        f"{URL}: Another look at the feed is under way; try again in a minute.",
+        f"{blog.url}: nothing new.",
+    ]
 
 
 def test_a_private_address_is_told_with_the_setting(gna: Run, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:

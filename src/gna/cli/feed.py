@@ -8,7 +8,7 @@ import typer
 from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, timed
-from gna.errors import NotFound
+from gna.errors import NotAllowedNow, NotFound
 
 app = typer.Typer(help="Look at feeds, whose new posts become campaigns.", no_args_is_help=True)
 
@@ -109,9 +109,12 @@ async def _check(db: Database, settings: Settings, which: str) -> list[dict[str,
     for feed in await db.look(_found, which):
         if not which and not feed["active"]:
             continue
-        await poller.check(feed["id"])
-        await asyncio.to_thread(editor.tend, feed["id"])
-        after.append(await db.look(directory.show, feed["id"]))
+        try:
+            await poller.check(feed["id"])
+            await asyncio.to_thread(editor.tend, feed["id"])
+            after.append(await db.look(directory.show, feed["id"]))
+        except (NotAllowedNow, NotFound) as not_now:  # others look at it, or have removed it
+            after.append(feed | {"last_error": f"{not_now}."})
         print(_told(feed, after[-1]))
     return after
 
