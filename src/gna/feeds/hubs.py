@@ -5,6 +5,7 @@ A hub is a bell and nothing more: what it says makes us look at the feed itself,
 
 import hmac
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +18,7 @@ from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import NotFound, Unreachable
 from gna.feeds import table
-from gna.feeds.table import f, feeds
+from gna.feeds.table import f
 from gna.outside import ask
 
 logger = log.get(__name__)
@@ -35,7 +36,7 @@ METHODS = ("sha1", "sha256", "sha384", "sha512")
 
 def is_due(feed: Any, settings: Settings, *, now: datetime) -> bool:
     """Whether to ask the feed's hub: it must be able to reach this server, and a secret must protect the bell."""
-    can = feed.hub_url and feed.topic_url and settings.feed_webhook_secret and settings.platform_base_url
+    can = feed.hub_url and settings.feed_webhook_secret and settings.platform_base_url
     ends_soon = feed.hub_until is None or feed.hub_until < now + RENEW
     return bool(can and ends_soon and (feed.hub_asked_at is None or feed.hub_asked_at < now - PAUSE))
 
@@ -53,7 +54,7 @@ async def subscribe(db: Database, feed: Any, settings: Settings) -> None:
     token = token_of(feed.id, secret)
     wish = {
         "hub.mode": "subscribe",
-        "hub.topic": feed.topic_url,
+        "hub.topic": feed.topic_url or feed.url,
         "hub.callback": f"{settings.base_url}{PATH}?{urlencode({'feed': feed.id, 'token': token})}",
         "hub.secret": secret_of(feed.id, secret),
         "hub.lease_seconds": str(int(LEASE.total_seconds())),
@@ -73,20 +74,35 @@ async def subscribe(db: Database, feed: Any, settings: Settings) -> None:
         logger.warning("a hub cannot be asked for news", feed=feed.id, reason=str(error))
 
 
-def confirm(tx: Connection, said: Mapping[str, str], secret: str, *, now: datetime) -> str:
-    """The answer to a hub that makes sure that we want to hear of a topic; nobody else gets one."""
+@dataclass(frozen=True)
+class Promise:
+    """The answer to a hub that calls back, and the feed that it promises to tell us of, if we asked it to."""
+
+    challenge: str
+    feed_id: str | None
+    lasts: timedelta
+
+
+def confirm(tx: Connection, said: Mapping[str, str], secret: str) -> Promise:
+    """What to answer a hub that makes sure that we want to hear of a topic; nobody else gets an answer."""
     mode, topic, challenge = (said.get(f"hub.{name}", "") for name in ("mode", "topic", "challenge"))
-    ours = [feed for feed in tx.execute(sa.select(feeds).where(f.active)).all() if topic in (feed.topic_url, feed.url)]
-    if mode == "denied":
-        logger.warning("a hub will not tell us of a feed", feeds=[feed.id for feed in ours])
-        return ""
+    followed = tx.execute(sa.select(f.id, f.url, f.topic_url).where(f.active)).all()
+    ours = [feed.id for feed in followed if topic in (feed.topic_url, feed.url)]
+    # Anybody may call; only whom we asked knows the token.
+    asked = next((feed_id for feed_id in ours if _is_invited(feed_id, said, secret)), None)
+    if mode == "denied" and asked:
+        logger.warning("a hub will not tell us of a feed", feed=asked)
+        return Promise("", None, timedelta())
     # Who asks us to leave a topic that we follow is no hub of ours, and neither is who offers us another.
     if not challenge or mode != ("subscribe" if ours else "unsubscribe"):
         raise NotFound("There is no such feed")
-    for feed in ours:
-        if _is_invited(feed.id, said, secret):
-            table.change(tx, feed.id, hub_until=now + _lease(said.get("hub.lease_seconds", "")))
-    return challenge
+    return Promise(challenge, asked, _lease(said.get("hub.lease_seconds", "")))
+
+
+def believe(tx: Connection, promise: Promise, *, now: datetime) -> None:
+    """Remember until when a hub will tell us."""
+    if promise.feed_id:
+        table.change(tx, promise.feed_id, hub_until=now + promise.lasts)
 
 
 def speaks(said: Mapping[str, str], body: bytes, signature: str, secret: str) -> bool:

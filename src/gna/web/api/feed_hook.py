@@ -32,7 +32,10 @@ async def feed_webhook(request: Request) -> JSONResponse:
 async def feed_webhook_challenge(request: Request) -> PlainTextResponse:
     """Answers `hub.challenge` for the topics that Gna follows (WebSub)."""
     here = ground(request)
-    return PlainTextResponse(await here.run(timed(hubs.confirm), dict(request.query_params), _secret(here)))
+    promise = await here.look(hubs.confirm, dict(request.query_params), _secret(here))
+    if promise.feed_id:
+        await here.run(timed(hubs.believe), promise)
+    return PlainTextResponse(promise.challenge)
 
 
 def _secret(here: Ground) -> str:
