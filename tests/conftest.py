@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,7 @@ from gna.feeds.reading import parse
 from gna.migrations import migrate
 from gna.web.app import create_app
 from gna.web.ground import Ground
+from tests.blog import Blog
 from tests.running import Gna
 from tests.servers import chromium
 from tests.servers.postgres import Postgres
@@ -162,6 +164,14 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(poll, "read_apart", here)
     return read
+
+
+@pytest.fixture
+def blog(web: Web) -> Blog:
+    """A blog on it, with a post of some days ago."""
+    blog = Blog(web)
+    blog.publishes("An old post", ago=timedelta(days=3))
+    return blog
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from email import message_from_string
 from pathlib import Path
@@ -19,28 +18,16 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from gna import clock, log
+from gna import clock
 from gna.campaigns import overview, short_ids
 from gna.campaigns.table import campaigns, deliveries
-from gna.cli.main import main
 from gna.cli.watch import NOBODY_SENDS, PAUSED, Patience
 from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.outbox import messages
+from tests.cli.commands import Done, Run, running
 from tests.desk import Desk, in_an_hour
 from tests.running import Gna
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -50,16 +37,7 @@ def gna(
     """Runs `gna campaigns` on a database and in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", database_url)
-
-    def run(*arguments: str) -> Done:
-        capfd.readouterr()
-        monkeypatch.setattr(sys, "argv", ["gna", "campaigns", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Done(int(ended.value.code or 0), *capfd.readouterr())
-
-    yield run
-    log.setup(level="info", format="console", to=io.StringIO())
+    yield from running("campaigns", monkeypatch, capfd)
 
 
 @pytest.fixture

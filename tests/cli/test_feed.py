@@ -1,10 +1,7 @@
 """`gna feed`."""
 
-import io
 import json
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,30 +9,18 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from gna import clock, log
-from gna.cli.main import main
+from gna import clock
 from gna.db import Database
 from gna.feeds import directory, poll, table
 from gna.feeds.table import feeds
 from tests.blog import API, Blog
+from tests.cli.commands import Done, Run, running
 from tests.servers.web import Web
 
 URL = "https://blog.example.org/feed.xml"
 NO_SUCH = "There is no such feed; `gna feed list` shows them"
 NONE_YET = "There is no feed yet: set FEED_URL, or add one with `gna feed add ADDRESS`"
 pytestmark = pytest.mark.usefixtures("readings")
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -47,23 +32,7 @@ def gna(
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("FEEDS_ALLOW_PRIVATE", "true")
     monkeypatch.setenv("LOG_LEVEL", "error")
-
-    def run(*arguments: str) -> Done:
-        capfd.readouterr()
-        monkeypatch.setattr(sys, "argv", ["gna", "feed", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Done(int(ended.value.code or 0), *capfd.readouterr())
-
-    yield run
-    log.setup(level="info", format="console", to=io.StringIO())
-
-
-@pytest.fixture
-def blog(web: Web) -> Blog:
-    blog = Blog(web)
-    blog.publishes("An old post", ago=timedelta(days=1))
-    return blog
+    yield from running("feed", monkeypatch, capfd)
 
 
 def refused(done: Done) -> str:

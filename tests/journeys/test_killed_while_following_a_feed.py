@@ -22,7 +22,6 @@ from tests.desk import Desk
 from tests.dying import CHUNK, FEED_POINTS, POINTS, a_worker
 from tests.factories import readers
 from tests.running import until
-from tests.servers.web import Web
 
 PEOPLE = CHUNK * 3 + 7
 
@@ -47,13 +46,6 @@ COMMITTED = {
     "in the transaction that moves the marker": WRITTEN,
     "when the marker has moved": DELIVERED,
 }
-
-
-@pytest.fixture
-def blog(web: Web) -> Blog:
-    blog = Blog(web)
-    blog.publishes("An old post", ago=timedelta(days=3))
-    return blog
 
 
 @pytest.fixture

@@ -25,13 +25,6 @@ READER = "ana@example.org"
 
 
 @pytest.fixture
-def blog(web: Web) -> Blog:
-    blog = Blog(web)
-    blog.publishes("An old post", ago=timedelta(days=3))
-    return blog
-
-
-@pytest.fixture
 def settings(database_url: str, tmp_path: Path, blog: Blog) -> Settings:
     sender = "The Quiet Web <news@example.org>"
     return settings_for(database_url, tmp_path, FEED_URL=blog.url, ADMIN_EMAIL=ADMIN, EMAIL_FROM_ADDRESS=sender)

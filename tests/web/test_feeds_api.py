@@ -37,13 +37,6 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def blog(web: Web) -> Blog:
-    blog = Blog(web)
-    blog.publishes("An old post", ago=timedelta(days=1))
-    return blog
-
-
-@pytest.fixture
 def newsroom(settings: Settings, db: Database, client: TestClient) -> Newsroom:
     return Newsroom(Desk(client, db), db, settings)
 
