@@ -128,6 +128,14 @@ def test_a_post_that_stands_there_twice_is_one() -> None:
     assert Follower(post(1)).finds(post(2), post(2, title="Post 2 again"), post(1)) == ["Post 2"]
 
 
+def test_posts_that_all_have_the_same_guid_are_told_by_their_addresses() -> None:
+    same = [post(number, guid="tag:blog") for number in range(5)]
+    follower = Follower(same[1], same[0])
+    assert follower.finds(same[2], same[1], same[0]) == ["Post 2"]
+    assert follower.finds(same[4], same[3], same[2]) == ["Post 4", "Post 3"]
+    assert follower.finds(*same) == []
+
+
 def test_posts_that_share_an_address_are_told_by_their_guids() -> None:
     live = [post(number, link=f"{SITE}live", title="Live") for number in range(4)]
     follower = Follower(*live[:2])

@@ -80,16 +80,23 @@ def keyed(document: Document) -> Iterator[tuple[Entry, list[str]]]:
     # What several posts share names none of them, nor does the address of the whole site.
     links = Counter(_link(entry) for entry in document.entries)
     moments = Counter(_moment(entry) for entry in document.entries)
+    # Posts at several places that have the same guid are several: somebody's software gives every post the same.
+    places = Counter(guid for guid, _ in {(entry.guid, _link(entry)) for entry in document.entries})
     site = _plain(document.site)
     for entry in document.entries:
-        link, moment = _link(entry), _moment(entry)
-        is_own = links[link] == 1 and link != site
-        yield entry, [*_keys(entry, link if is_own else "", moment if moments[moment] == 1 else "")]
+        guid, link, moment = entry.guid, _link(entry), _moment(entry)
+        keys = _keys(
+            entry,
+            guid=guid if places[guid] == 1 else None,
+            link=link if links[link] == 1 and link != site else "",
+            moment=moment if moments[moment] == 1 else "",
+        )
+        yield entry, list(keys)
 
 
-def _keys(entry: Entry, link: str, moment: str) -> Iterator[str]:
-    if entry.guid:
-        yield _key("guid", entry.guid)
+def _keys(entry: Entry, *, guid: str | None, link: str, moment: str) -> Iterator[str]:
+    if guid:
+        yield _key("guid", guid)
     elif link:
         yield _key("link", link)
     else:
