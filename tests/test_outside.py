@@ -699,12 +699,46 @@ def test_a_bomb_is_cut_before_it_fills_the_memory(web: Web) -> None:
 
 
 def test_many_tiny_chunks_weigh_no_more_than_what_they_hold() -> None:
-    chunks = b"2\r\nxy\r\n" * 40_000
+    chunks = b"2\r\nxy\r\n" * 19_000
     with (
         Raw(says(OK + b"Transfer-Encoding: chunked\r\n\r\n", chunks, b"0\r\n\r\n")) as server,
         memory_below(2**20),
     ):
-        assert len(asked(server.at("/")).body) == 80_000
+        assert len(asked(server.at("/")).body) == 38_000
+
+
+def crumbles(connection: socket.socket) -> None:
+    connection.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    while True:
+        connection.sendall(b"1\r\na\r\n" * 10_000)
+
+
+def says_wait(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+
+
+# Others get their turn after every few crumbs, and every few kilobytes of nothing.
+@pytest.mark.parametrize(("does", "least"), [(crumbles, 200), (says_wait, 6)])
+def test_a_flood_of_crumbs_is_cut_and_keeps_nobody_waiting(does: Callable[[socket.socket], None], least: int) -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def ask_beside_others(url: str) -> None:
+        beside = asyncio.create_task(others())
+        try:
+            await ask(url, any_private=True, within=20)
+        finally:
+            beside.cancel()
+
+    with Raw(does) as server, pytest.raises(Unreachable, match="in too many pieces"):
+        asyncio.run(ask_beside_others(server.at("/")))
+    assert turns > least
 
 
 # Servers that misbehave
@@ -784,12 +818,7 @@ def is_silent(connection: socket.socket) -> None:
         pass
 
 
-def says_wait(connection: socket.socket) -> None:
-    while True:
-        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
-
-
-@pytest.mark.parametrize("does", [drips, drips_headers, is_silent, says_wait])
+@pytest.mark.parametrize("does", [drips, drips_headers, is_silent])
 def test_a_slow_server_is_cut_at_the_deadline(does: Callable[[socket.socket], None]) -> None:
     begun = time.monotonic()
     with Raw(does) as server:

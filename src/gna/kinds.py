@@ -58,7 +58,7 @@ def _web_address(value: str) -> str:
 
 
 def feed_address(value: str) -> str:
-    """An address of a feed in its one spelling: scheme and host in lower case, without an anchor."""
+    """An address of a feed in its one spelling: scheme and host in lower case, the usual port and anchors left out."""
     text = value.strip().partition("#")[0]
     if len(text) > FEED_ADDRESS_MAX:
         raise ValueError(f"at most {FEED_ADDRESS_MAX} characters long")
@@ -66,12 +66,12 @@ def feed_address(value: str) -> str:
     if not text.isprintable() or re.search(r"\s", text):
         raise ValueError(NOT_A_FEED)
     try:
-        parse(text)
+        place = parse(text)
     except ValueError:
         raise ValueError(NOT_A_FEED) from None
     parts = urlsplit(text)
     rest = text[len(f"{parts.scheme}://{parts.netloc}") :]
-    return f"{parts.scheme}://{parts.netloc.lower()}{rest}"
+    return f"{place.scheme}://{place.authority}{rest}"
 
 
 def _smtp_address(value: SecretStr) -> SecretStr:

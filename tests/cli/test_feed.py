@@ -82,7 +82,7 @@ def test_the_first_look_remembers_and_the_next_makes_a_campaign(
     blog.publishes("News")
     found = gna("check", blog.url).out
     campaign = the_feed(db, blog.url)["campaign_id"]
-    assert found == f"{blog.url}: new posts became the campaign {campaign}.\n"
+    assert found == f"{blog.url}: new posts became the campaign {campaign}, which is being sent.\n"
     assert gna("check").out == f"{blog.url}: waits until the campaign {campaign} is delivered.\n"
 
 
@@ -99,8 +99,9 @@ def test_a_feed_that_fails_is_told_with_the_reason(gna: Run, blog: Blog, web: We
     gna("add", blog.url)
     broken = web.serves("/broken", status=404)
     added = gna("add", broken)
-    assert added.code == 0
+    assert added.code == 1
     assert "404 Not Found" in added.out
+    assert added.out.endswith(", but it cannot be read yet.\n")
     done = gna("check")
     assert done.code == 1
     assert [line.partition(": ")[2][:9] for line in done.out.splitlines()] == ["127.0.0.1", "nothing n"]
@@ -120,6 +121,7 @@ def test_a_feed_that_others_look_at_keeps_no_other_waiting(
     done = gna("check")
     assert done.code == 1
     assert done.out.splitlines() == [
+        "Somebody else looks at it; waiting for them …",
         f"{URL}: Another look at the feed is under way; try again in a minute.",
         f"{blog.url}: nothing new.",
     ]
@@ -134,7 +136,7 @@ def test_a_private_address_is_told_with_the_setting(gna: Run, blog: Blog, monkey
 
 def test_a_feed_that_rests_is_looked_at_by_its_name_alone(gna: Run, blog: Blog, db: Database) -> None:
     feed = follow(db, blog.url)
-    assert gna("check") == Done(0, "", "")
+    assert gna("check") == Done(0, f"{blog.url}: paused, so it is not looked at.\n", "")
     assert blog.web.asked == []
     assert gna("check", feed).out == f"{blog.url}: this was the first look; posts from now on are mailed.\n"
     assert gna("check", feed).out == f"{blog.url}: paused.\n"
@@ -187,7 +189,7 @@ def test_all_feeds_are_listed_and_found_however_many(gna: Run, db: Database) -> 
     with db.write() as tx:
         for number in range(directory.MOST):
             directory.add(tx, {"url": f"{URL}?{number}", "active": False}, now=clock.now())
-        directory.follow_setting(tx, URL, now=clock.now() + timedelta(hours=1))
+        directory.know_setting(tx, URL, now=clock.now() + timedelta(hours=1))
     assert len(gna("list").out.splitlines()) == 1 + directory.MOST + 1
     assert gna("remove", f"{URL}?0", "--yes").out == "Forgotten.\n"
 
@@ -210,7 +212,7 @@ def test_a_campaign_is_waited_for_no_more(gna: Run, blog: Blog, db: Database) ->
     assert refused(gna("skip", blog.url)) == "The feed waits for no campaign"
     blog.publishes("News")
     gna("check")
-    assert gna("skip", blog.url) == Done(0, "It waits no more.\n", "")
+    assert gna("skip", blog.url) == Done(0, "It waits no more; the campaign itself stays as it is.\n", "")
     assert the_feed(db, blog.url)["campaign_id"] is None
 
 
@@ -236,3 +238,33 @@ def test_json_means_what_was_said(gna: Run, db: Database) -> None:
 @pytest.mark.parametrize("command", [("add",), ("remove",), ("skip",), ("add", URL, "--monthday", "x"), ("nonsense",)])
 def test_a_command_without_its_arguments_is_a_usage_error(gna: Run, command: tuple[str, ...]) -> None:
     assert gna(*command).code == 2
+
+
+def test_a_command_without_the_setting_leaves_the_servers_feed_alone(gna: Run, blog: Blog, db: Database) -> None:
+    with db.write() as tx:
+        directory.know_setting(tx, blog.url, now=clock.now())
+    for command in (["check"], ["add", f"{blog.url}?another"]):
+        gna(*command)
+        with db.read() as tx:
+            [feed] = tx.execute(sa.select(feeds).where(feeds.c.url == blog.url)).all()
+        assert (feed.configured, feed.active) == (True, True)
+
+
+def test_what_becomes_of_a_feed_is_changed(gna: Run, blog: Blog, db: Database) -> None:
+    gna("add", blog.url)
+    said = gna("change", blog.url, "--cadence", "weekly", "--weekday", "friday", "--at", "18:00", "--mode", "draft")
+    assert said == Done(0, f"{blog.url}: mailed fridays at 18:00 UTC, as drafts; nothing new.\n", "")
+    assert gna("change", blog.url, "--paused", "--list", "blog", "--no-archived").out.endswith("; paused.\n")
+    with db.read() as tx:
+        [feed] = tx.execute(sa.select(feeds)).all()
+    assert (feed.weekday, feed.mode, feed.audience, feed.archived, feed.active) == (
+        "friday", "draft", {"list": "blog"}, False, False,
+    )  # fmt: skip
+    assert refused(gna("change", blog.url, "--at", "25:00")) == "at must be a time of day: 09:00"
+    assert "of the posts: title, count" in refused(gna("change", blog.url, "--subject", "{{ titel }}"))
+
+
+def test_what_was_passed_over_is_told(gna: Run, blog: Blog) -> None:
+    gna("add", blog.url)
+    blog.publishes("Older", ago=timedelta(days=9))
+    assert gna("check").out.endswith("Passed over, since they are dated before the newest that was mailed: 1.\n")

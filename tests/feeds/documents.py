@@ -41,7 +41,7 @@ def as_json(document: Document) -> dict[str, Any]:
     """A document as the files write it: only what it says."""
 
     def lean(values: dict[str, Any]) -> dict[str, Any]:
-        return {name: _told(value) for name, value in values.items() if value not in (None, "", ())}
+        return {name: _told(value) for name, value in values.items() if value not in (None, "", (), False)}
 
     entries = [lean(asdict(entry)) for entry in document.entries]
     return lean({name: value for name, value in asdict(document).items() if name != "entries"}) | {"entries": entries}

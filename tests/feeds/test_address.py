@@ -15,7 +15,7 @@ NOT_ONE = "must be an address that starts with http:// or https://, without a us
         ("http://blog.example.org", "http://blog.example.org"),
         ("http://blog.example.org:8080/?", "http://blog.example.org:8080/?"),
         ("http://blog.example.org?a//b", "http://blog.example.org?a//b"),
-        ("http://Bücher.example/ü", "http://bücher.example/ü"),
+        ("http://Bücher.example/ü", "http://xn--bcher-kva.example/ü"),
         ("http://[::FFFF:1]/", "http://[::ffff:1]/"),
         ("http://127.0.0.1/a@b", "http://127.0.0.1/a@b"),
         ("http://a.org/" + "x" * 1987, "http://a.org/" + "x" * 1987),

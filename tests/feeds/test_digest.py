@@ -42,6 +42,7 @@ class Feed:
     subject: str | None = None
     zone: str = "UTC"
     audience: dict[str, Any] = field(default_factory=dict)
+    archived: bool = True
 
 
 def digest(*posts: Post, language: str = "en", **feed: Any) -> dict[str, Any]:

@@ -61,7 +61,10 @@ class Room:
     def rings(self, feed_id: str | None = None) -> None:
         """There may be news."""
         with self.db.write() as tx:
-            directory.ask(tx, now=clock.now(), feed_id=feed_id)
+            if feed_id:
+                table.change(tx, feed_id, due_at=clock.now())
+            else:
+                directory.ask(tx, now=clock.now())
 
     def row(self, feed_id: str) -> Any:
         """A feed as it is stored."""
@@ -311,7 +314,6 @@ def test_a_poller_that_stops_waits_for_no_website(room: Room, web: Web) -> None:
         over.set()
     assert web.times("/feed") == 1
     assert room.row(feed).known_since is None
-    room.changes(feed, claimed_until=clock.now() - timedelta(seconds=1))
     room.works()
     assert room.row(feed).known_since
 
@@ -352,14 +354,53 @@ def test_a_feed_is_remembered_when_feed_url_changes_and_changes_back(room: Room,
     room.works(feed_url=two.url)
     one.publishes("New", ago=timedelta())
     room.works(feed_url=two.url)
-    by_url = {row.url: row for row in room.rows(feeds)}
-    assert (by_url[one.url].configured, by_url[one.url].active) == (False, False)
-    assert (by_url[two.url].configured, by_url[two.url].active) == (True, True)
+    [row] = room.rows(feeds)
+    assert (row.url, row.configured, row.active) == (two.url, True, True)
     assert room.new() == []
     room.works(feed_url=one.url)
     assert room.new() == ["New"]
     room.works(feed_url=None)
-    assert [row.active for row in room.rows(feeds)] == [False, False]
+    assert [(row.configured, row.active) for row in room.rows(feeds)] == [(False, False)]
+
+
+def test_a_feed_at_another_address_goes_on_where_it_was(room: Room, web: Web) -> None:
+    old, new = Blog(web, "/old"), Blog(web, "/new")
+    old.publishes("Old", ago=HOUR)
+    room.works(feed_url=old.url)
+    [row] = room.rows(feeds)
+    room.changes(row.id, mode="draft", subject="{{ feed }}")
+    new.posts = [*old.posts]
+    new.publishes("Published meanwhile", ago=timedelta())
+    room.works(feed_url=new.url)
+    assert room.new() == ["Published meanwhile"]
+    [row] = room.rows(feeds)
+    assert (row.url, row.mode, row.subject) == (new.url, "draft", "{{ feed }}")
+
+
+def test_who_looks_more_often_does_not_wait_for_what_was_planned(room: Room, web: Web) -> None:
+    feed = room.follows(web.serves("/feed", OLD), due_at=clock.now() + HOUR)
+    often = room.settings.model_copy(update={"feed_check_interval": timedelta(seconds=1)})
+    asyncio.run(Poller(room.db, often).work())
+    assert room.row(feed).due_at < clock.now() + timedelta(minutes=1)
+    room.changes(feed, due_at=clock.now() + HOUR, consecutive_failures=1)  # perhaps its website wants that
+    asyncio.run(Poller(room.db, often).work())
+    assert room.row(feed).due_at > clock.now() + timedelta(minutes=1)
+
+
+def test_the_archive_of_gna_itself_is_no_feed(room: Room, web: Web) -> None:
+    ours = room.settings.model_copy(update={"platform_base_url": web.url})
+    feed = room.follows(web.serves("/archive.xml", OLD))
+    asyncio.run(Poller(room.db, ours).work())
+    assert room.row(feed).last_error.startswith("It is the archive of Gna itself")
+    blog = Blog(web)
+    blog.publishes("Old", ago=HOUR)
+    other = room.follows(blog.url)
+    asyncio.run(Poller(room.db, ours).work())
+    item = f"<item><title>Mailed</title><link>{web.url}/archive/1</link><guid>1</guid></item>"
+    web.serves(blog.path, RSS.format(items=item + blog.posts[0].item()))
+    room.rings(other)
+    asyncio.run(Poller(room.db, ours).work())
+    assert room.new() == []
 
 
 def test_feed_url_has_its_place_among_a_hundred_feeds(room: Room, web: Web) -> None:

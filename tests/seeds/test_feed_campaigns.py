@@ -335,12 +335,46 @@ class TestSafety:
         newsroom.works()
         assert newsroom.subjects(to=READER) == ["News"]
 
+    def test_a_campaign_that_missed_its_time_becomes_a_draft_and_the_admin_is_told(
+        self, newsroom: Newsroom, blog: Blog
+    ) -> None:
+        blog.publishes("News")
+        newsroom.looks()
+        newsroom.edits()
+        newsroom.desk.time_comes(newsroom.campaigns()[0], ago=timedelta(hours=7))
+        newsroom.desk.works()
+        newsroom.edits()
+        newsroom.desk.works()
+        [campaign] = newsroom.campaigns()
+        assert (campaign["state"], campaign["held"][:24]) == ("draft", "It was to be sent at 202")
+        assert newsroom.desk.got() == [ADMIN]
+        newsroom.desk.asks(campaign, "send")
+        newsroom.works()
+        assert newsroom.desk.got() == [ADMIN, READER]
+
+    def test_a_campaign_for_nobody_waits_for_a_person(self, newsroom: Newsroom, blog: Blog) -> None:
+        url = f"{API}/{newsroom.feed()['id']}"
+        assert newsroom.client.patch(url, json={"audience": {"list": "mistyped"}}).status_code == 200
+        blog.publishes("News")
+        marker = newsroom.feed()["last_processed_at"]
+        assert newsroom.works()["last_processed_at"] == marker
+        [campaign] = newsroom.campaigns()
+        assert (campaign["state"], campaign["held"][:16]) == ("draft", "Nobody is in the")
+        assert newsroom.desk.got() == [ADMIN]
+
+    def test_what_comes_with_an_old_date_is_counted(self, newsroom: Newsroom, blog: Blog) -> None:
+        blog.publishes("Older", ago=timedelta(days=5))
+        assert newsroom.works()["passed_over"] == 1
+        assert newsroom.works()["passed_over"] == 1
+        assert newsroom.campaigns() == []
+
     def test_a_draft_waits_for_its_publisher(self, newsroom: Newsroom, blog: Blog) -> None:
         assert newsroom.client.patch(f"{API}/{newsroom.feed()['id']}", json={"mode": "draft"}).status_code == 200
         blog.publishes("News")
         marker = newsroom.works()["last_processed_at"]
         [campaign] = newsroom.campaigns()
         assert (campaign["state"], campaign["held"]) == ("draft", None)
+        assert newsroom.subjects() == ["A campaign of The Quiet Web waits for you"]
         newsroom.desk.asks(campaign, "send")
         assert newsroom.works()["last_processed_at"] > marker
 

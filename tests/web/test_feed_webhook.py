@@ -28,6 +28,7 @@ from tests.running import Gna, until
 from tests.servers.web import Page, Web
 
 SECRET = "ein Geheimnis: 秘密"
+HUB_SECRET = "what only the hub of the feed knows"
 BASE = "https://news.example.org"
 WHERE = {"PLATFORM_BASE_URL": BASE, "FEEDS_ALLOW_PRIVATE": "true", "GNA_ENV": "development"}
 PATH = "/api/feed/webhook"
@@ -107,7 +108,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 @pytest.fixture
 def feed(db: Database) -> str:
     """A feed with a hub, not due for an hour."""
-    return follow(db, TOPIC, topic_url=f"{TOPIC}#self", hub_url="https://hub.example.org/")
+    return follow(db, TOPIC, topic_url=f"{TOPIC}#self", hub_url="https://hub.example.org/", hub_secret=HUB_SECRET)
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ class TestABell:
         assert client.post(PATH, headers=BEARER).status_code == 202
 
     def test_the_secret_is_nowhere_in_the_log(self, client: TestClient, feed: str, logged: Callable[[], str]) -> None:
-        token = hubs.token_of(feed, SECRET)
+        token = hubs.token_of(HUB_SECRET)
         client.post(PATH, headers=BEARER)
         client.post(PATH, headers={"Authorization": "Bearer almost-the-secret"})
         client.get(PATH, params={"feed": feed, "token": token, "hub.mode": "denied", "hub.topic": TOPIC})
@@ -200,7 +201,7 @@ class TestAHubMakesSure:
     @pytest.fixture
     def asks(self, client: TestClient, feed: str) -> Callable[..., httpx2.Response]:
         """A hub calls us back; what is None is left out."""
-        usual = {"feed": feed, "token": hubs.token_of(feed, SECRET), "hub.mode": "subscribe", "hub.topic": TOPIC}
+        usual = {"feed": feed, "token": hubs.token_of(HUB_SECRET), "hub.mode": "subscribe", "hub.topic": TOPIC}
 
         def ask(**said: str | None) -> httpx2.Response:
             named = {name if name in usual else f"hub.{name}": value for name, value in said.items()}
@@ -253,14 +254,14 @@ class TestAHubMakesSure:
     def test_but_the_hub_of_another_feed_promises_nothing(
         self, asks: Callable[..., httpx2.Response], db: Database, feed: str, other: str
     ) -> None:
-        assert asks(feed=other, token=hubs.token_of(other, SECRET)).status_code == 200
+        assert asks(feed=other, token=hubs.token_of(HUB_SECRET)).status_code == 200
         assert row(db, feed).hub_until is row(db, other).hub_until is None
 
 
 class TestAHubRings:
     def test_for_its_own_feed(self, client: TestClient, db: Database, feed: str, other: str, rung: list[str]) -> None:
         for method, body in product(("sha1", "sha256", "sha384", "sha512", "SHA256"), (b"", b"<rss>\xff\0</rss>")):
-            answer = client.post(PATH, params={"feed": feed}, content=body, headers=signed(feed, body, method))
+            answer = client.post(PATH, params={"feed": feed}, content=body, headers=signed(body, method))
             assert answer.status_code == 202, (method, body)
             assert due(db, feed, other) == [True, False]
             assert rung.pop() == "feeds"
@@ -275,18 +276,30 @@ class TestAHubRings:
         assert rung == []
 
     def test_with_the_signature_of_another_body_or_feed(self, client: TestClient, feed: str, other: str) -> None:
-        right = signed(feed, b"one", "sha256")
+        right = signed(b"one", "sha256")
         assert client.post(PATH, params={"feed": feed}, content=b"two", headers=right).status_code == 401
         assert client.post(PATH, params={"feed": other}, content=b"one", headers=right).status_code == 401
         assert client.post(PATH, content=b"one", headers=right).status_code == 401
 
+    def test_too_often_or_for_a_website_that_fails(self, client: TestClient, db: Database, feed: str) -> None:
+        for state, is_heard in (
+            ({"last_checked_at": clock.now() - hubs.GAP}, True),
+            ({"last_checked_at": clock.now()}, False),
+            ({"last_checked_at": clock.now() - hubs.GAP, "consecutive_failures": 1}, False),
+        ):
+            with db.write() as tx:
+                table.change(tx, feed, due_at=clock.now() + LATER, **state)
+            answer = client.post(PATH, params={"feed": feed}, content=b"x", headers=signed(b"x", "sha256"))
+            assert answer.status_code == 202
+            assert due(db, feed) == [is_heard], state
+
     def test_for_a_feed_that_is_gone(self, client: TestClient, db: Database, other: str) -> None:
-        answer = client.post(PATH, params={"feed": "gone"}, content=b"x", headers=signed("gone", b"x", "sha1"))
-        assert answer.status_code == 202
+        answer = client.post(PATH, params={"feed": "gone"}, content=b"x", headers=signed(b"x", "sha1"))
+        assert answer.status_code == 401
         assert due(db, other) == [False]
 
     def test_for_what_no_database_can_look_for(self, client: TestClient) -> None:
-        answer = client.post(PATH, params={"feed": "\0"}, content=b"x", headers=signed("\0", b"x", "sha1"))
+        answer = client.post(PATH, params={"feed": "\0"}, content=b"x", headers=signed(b"x", "sha1"))
         assert answer.status_code == 404
 
     def test_a_website_may_sign_with_the_secret_itself(
@@ -298,9 +311,9 @@ class TestAHubRings:
         assert due(db, feed, other) == [True, True]
 
 
-def signed(feed: str, body: bytes, method: str, secret: str | None = None) -> dict[str, str]:
+def signed(body: bytes, method: str, secret: str = HUB_SECRET) -> dict[str, str]:
     """The header of a hub that knows the feed's secret."""
-    key = (secret or hubs.secret_of(feed, SECRET)).encode()
+    key = secret.encode()
     return {"X-Hub-Signature": f"{method}={hmac.new(key, body, method.lower()).hexdigest()}"}
 
 
@@ -331,7 +344,7 @@ class Hub:
     def tells(self, body: bytes = b"<rss>anything</rss>") -> httpx2.Response:
         """There is news."""
         wish = self.wishes[-1]
-        headers = signed("", body, "sha256", wish["hub.secret"])
+        headers = signed(body, "sha256", wish["hub.secret"])
         return self._call("POST", wish["hub.callback"], params=_query(wish), content=body, headers=headers)
 
     def has_made_sure(self, times: int = 1) -> None:
@@ -381,6 +394,12 @@ def blog(web: Web, hub: Hub, newsroom: Newsroom) -> HubBlog:
     return blog
 
 
+def a_minute_passes(db: Database, feed_id: str) -> None:
+    """Since the feed was looked at: a hub may ask for another look."""
+    with db.write() as tx:
+        table.change(tx, feed_id, last_checked_at=clock.now() - hubs.GAP)
+
+
 class TestAHub:
     @pytest.mark.parametrize("in_header", [False, True])
     def test_is_asked_makes_sure_and_tells_of_a_post_that_becomes_a_campaign(
@@ -393,11 +412,13 @@ class TestAHub:
         [wish] = hub.wishes
         callback = urlsplit(wish["hub.callback"])
         assert (callback.scheme, callback.netloc, callback.path) == ("https", "news.example.org", PATH)
-        assert parse_qs(callback.query) == {"feed": [feed["id"]], "token": [hubs.token_of(feed["id"], SECRET)]}
+        token = hubs.token_of(wish["hub.secret"])
+        assert parse_qs(callback.query) == {"feed": [feed["id"]], "token": [token]}
         assert (wish["hub.mode"], wish["hub.topic"]) == ("subscribe", blog.url)
         assert wish["hub.lease_seconds"] == "864000"
         assert row(newsroom.db, feed["id"]).hub_until > clock.now() + timedelta(days=9)
         blog.publishes("News")
+        a_minute_passes(newsroom.db, feed["id"])
         assert hub.tells().status_code == 202
         asyncio.run(Poller(newsroom.db, newsroom.settings).work())
         newsroom.edits()
@@ -438,14 +459,18 @@ class TestAHub:
         newsroom.looks()
         assert blog.web.times("/hub") == 2
 
-    def test_gives_way_to_another_at_once(self, newsroom: Newsroom, blog: HubBlog, hub: Hub) -> None:
+    def test_gives_way_to_another_but_not_every_time(self, newsroom: Newsroom, blog: HubBlog, hub: Hub) -> None:
         newsroom.looks()
         hub.has_made_sure()
         blog.hub = blog.web.serves("/another", status=202)
         blog.serves()
         feed = newsroom.looks()
-        assert blog.web.times("/another") == 1
         assert (feed["hub_url"], feed["hub_until"]) == (blog.hub, None)
+        assert blog.web.times("/another") == 0
+        with newsroom.db.write() as tx:
+            table.change(tx, feed["id"], hub_asked_at=clock.now() - hubs.PAUSE - timedelta(minutes=1))
+        newsroom.looks()
+        assert blog.web.times("/another") == 1
 
     def test_that_is_away_harms_nothing(self, newsroom: Newsroom, blog: HubBlog) -> None:
         for where in ("http://127.0.0.1:9/", "http://no.such.host.invalid/", "http://[::1]:9/hub"):
@@ -469,7 +494,7 @@ def test_a_hub_that_could_not_reach_us_or_must_not_be_reached_is_not_asked(
     assert (web.times(blog.path), web.times("/hub")) == (1, 0)
 
 
-def test_a_hub_in_real_life(start: Callable[..., Gna], database_url: str, web: Web) -> None:
+def test_a_hub_in_real_life(start: Callable[..., Gna], database_url: str, db: Database, web: Web) -> None:
     running: list[Gna] = []
 
     def call(method: str, url: str, **sent: Any) -> httpx2.Response:
@@ -486,6 +511,7 @@ def test_a_hub_in_real_life(start: Callable[..., Gna], database_url: str, web: W
     until(lambda: hub.made_sure, 15, lambda: gna.log.read_text()[-3000:])
     hub.has_made_sure()
     blog.publishes("News")
+    a_minute_passes(db, added.json()["id"])
     assert hub.tells().status_code == 202
 
     def subjects() -> list[str]:

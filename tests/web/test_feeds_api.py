@@ -266,16 +266,22 @@ class TestTheFeedOfTheSetting:
     def test_may_be_at_a_private_address(self, own: Newsroom) -> None:
         assert check(own.client, own.feed())["last_error"] is None
 
-    def test_is_an_ordinary_one_when_the_setting_changes(self, own: Newsroom, blog: Blog, web: Web) -> None:
+    def test_moves_with_the_setting_and_keeps_its_wishes(self, own: Newsroom, blog: Blog, web: Web) -> None:
         other = Blog(web, "/other.xml")
         other.publishes("Elsewhere")
+        change(own.client, own.feed(), cadence="weekly")
         own.settings = own.settings.model_copy(update={"feed_url": other.url})
-        old = own.feed()
         asyncio.run(poll.Poller(own.db, own.settings).work())
-        by_url = {feed["url"]: feed for feed in own.client.get(API).json()["items"]}
-        assert (by_url[blog.url]["configured"], by_url[blog.url]["active"]) == (False, False)
-        assert (by_url[other.url]["configured"], bool(by_url[other.url]["known_since"])) == (True, True)
-        assert own.client.delete(f"{API}/{old['id']}").status_code == 204
+        after = own.feed()
+        assert (after["url"], after["configured"], after["cadence"]) == (other.url, True, "weekly")
+        assert after["waiting"] == 0  # nothing in it was known, so it was a first look
+
+    def test_is_an_ordinary_one_that_rests_without_the_setting(self, own: Newsroom) -> None:
+        own.settings = own.settings.model_copy(update={"feed_url": None})
+        asyncio.run(poll.Poller(own.db, own.settings).work())
+        feed = own.feed()
+        assert (feed["configured"], feed["active"]) == (False, False)
+        assert own.client.delete(f"{API}/{feed['id']}").status_code == 204
 
 
 class TestALookNow:

@@ -15,6 +15,15 @@ app = typer.Typer(help="Look at feeds, whose new posts become campaigns.", no_ar
 # More than there can be: those that were added, and the one of FEED_URL.
 ALL = 1000
 Which = Annotated[str, typer.Argument(help="Its address or its id.")]
+Mode = Annotated[str | None, typer.Option(help="`send` its campaigns, or leave them as a `draft`.")]
+Cadence = Annotated[str | None, typer.Option(help="`every` post, or `daily`, `weekly`, `monthly` all at once.")]
+At = Annotated[str | None, typer.Option(help="At what time of day: 09:00.")]
+Zone = Annotated[str | None, typer.Option(help="Of which time zone: Europe/Bucharest.")]
+Weekday = Annotated[str | None, typer.Option(help="Weekly: on which day.")]
+Monthday = Annotated[int | None, typer.Option(help="Monthly: on which day.")]
+Subject = Annotated[str | None, typer.Option(help="The subject; may hold {{ title }}, {{ count }} and others.")]
+ListKey = Annotated[str | None, typer.Option("--list", help="Only for those on this list; empty for everybody.")]
+Archived = Annotated[bool | None, typer.Option(help="Whether everybody may read its campaigns at /archive.")]
 
 
 @app.command()
@@ -50,26 +59,56 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
 @app.command()
 def add(
     url: Annotated[str, typer.Argument(help="Where the feed is.")],
-    mode: Annotated[str, typer.Option(help="`send` its campaigns, or leave them as a `draft`.")] = "send",
-    cadence: Annotated[
-        str, typer.Option(help="`every` post, or all of a `daily`, `weekly`, `monthly` mail.")
-    ] = "every",
-    at: Annotated[str, typer.Option(help="At what time of day.")] = "09:00",
-    zone: Annotated[str, typer.Option(help="Of which time zone.")] = "UTC",
-    weekday: Annotated[str, typer.Option(help="Weekly: on which day.")] = "monday",
-    monthday: Annotated[int, typer.Option(help="Monthly: on which day.")] = 1,
-    subject: Annotated[str, typer.Option(help="The subject; may hold {{ title }}, {{ count }} and others.")] = "",
+    mode: Mode = None,
+    cadence: Cadence = None,
+    at: At = None,
+    zone: Zone = None,
+    weekday: Weekday = None,
+    monthday: Monthday = None,
+    subject: Subject = None,
+    list_key: ListKey = None,
+    archived: Archived = None,
 ) -> None:
     """Follow another feed; the first look comes at once, and only remembers what is there."""
     from gna.feeds import directory
 
     when = {"cadence": cadence, "at": at, "zone": zone, "weekday": weekday, "monthday": monthday}
-    wish = directory.parse({"url": url, "mode": mode, "subject": subject, **when}, new=True)
+    said = _said({"mode": mode, "subject": subject, "archived": archived, **when}, list_key)
+    wish = directory.parse({"url": url, **said}, new=True)
     with start.opened() as (settings, db):
         with db.write() as tx:
             feed_id = timed(directory.add)(tx, wish)
-        asyncio.run(_check(db, settings, feed_id))
-    print(f"Followed as {feed_id}.")
+        [feed] = asyncio.run(_check(db, settings, feed_id))
+    print(f"Followed as {feed_id}{', but it cannot be read yet' if feed['last_error'] else ''}.")
+    if feed["last_error"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def change(
+    which: Which,
+    mode: Mode = None,
+    cadence: Cadence = None,
+    at: At = None,
+    zone: Zone = None,
+    weekday: Weekday = None,
+    monthday: Monthday = None,
+    subject: Subject = None,
+    list_key: ListKey = None,
+    archived: Archived = None,
+    active: Annotated[bool | None, typer.Option("--active/--paused", help="Whether it is looked at.")] = None,
+) -> None:
+    """Change what becomes of a feed's posts; what is left out stays."""
+    from gna.feeds import directory
+
+    when = {"cadence": cadence, "at": at, "zone": zone, "weekday": weekday, "monthday": monthday}
+    said = _said({"mode": mode, "subject": subject, "archived": archived, "active": active, **when}, list_key)
+    wish = directory.parse(said)
+    with start.opened() as (_, db), db.write() as tx:
+        feed_id = _the(tx, which)["id"]
+        timed(directory.edit)(tx, feed_id, wish)
+        feed = directory.show(tx, feed_id)
+    print(f"{screen.clean(feed['url'])}: mailed {_plan(feed)}; {_state(feed)}.")
 
 
 @app.command()
@@ -93,7 +132,7 @@ def skip(which: Which) -> None:
 
     with start.opened() as (_, db), db.write() as tx:
         directory.skip(tx, _the(tx, which)["id"])
-    print("It waits no more.")
+    print("It waits no more; the campaign itself stays as it is.")
 
 
 async def _check(db: Database, settings: Settings, which: str) -> list[dict[str, Any]]:
@@ -104,19 +143,26 @@ async def _check(db: Database, settings: Settings, which: str) -> list[dict[str,
     from gna.feeds.poll import Poller
 
     poller, editor = Poller(db, settings), Editor(db, Notices.of(settings))
-    await poller.prepare()
+    await db.run(timed(directory.know_setting), settings.feed_url)
     after = []
     for feed in await db.look(_found, which):
         if not which and not feed["active"]:
+            print(f"{screen.clean(feed['url'])}: paused, so it is not looked at.")
             continue
         try:
-            await poller.check(feed["id"])
+            await poller.check(feed["id"], waits=lambda: print("Somebody else looks at it; waiting for them …"))
             await asyncio.to_thread(editor.tend, feed["id"])
             after.append(await db.look(directory.show, feed["id"]))
         except (NotAllowedNow, NotFound) as not_now:  # others look at it, or have removed it
             after.append(feed | {"last_error": f"{not_now}."})
         print(_told(feed, after[-1]))
     return after
+
+
+def _said(options: dict[str, Any], list_key: str | None) -> dict[str, Any]:
+    """What was really said, in the words of the API."""
+    said = {name: value for name, value in options.items() if value is not None}
+    return said if list_key is None else said | {"audience": {"list": list_key} if list_key else {}}
 
 
 def _found(tx: Any, which: str) -> list[dict[str, Any]]:
@@ -145,9 +191,19 @@ def _told(before: dict[str, Any], after: dict[str, Any]) -> str:
         return f"{url}: {screen.clean(after['last_error'])}"
     if before["known_since"] is None:
         return f"{url}: this was the first look; posts from now on are mailed."
+    older = after["passed_over"] - before["passed_over"]
+    passed = f" Passed over, since they are dated before the newest that was mailed: {older}." if older else ""
     if after["campaign_id"] and after["campaign_id"] != before["campaign_id"]:
-        return f"{url}: new posts became the campaign {after['campaign_id']}."
-    return f"{url}: {_state(after)}."
+        what = "which waits for you" if after["campaign_state"] == "draft" else "which is being sent"
+        return f"{url}: new posts became the campaign {after['campaign_id']}, {what}.{passed}"
+    return f"{url}: {_state(after)}.{passed}"
+
+
+def _waiting(campaign_id: str, state: str | None) -> str:
+    if state == "draft":
+        verbs = f"`gna campaigns send {campaign_id}` or `gna campaigns delete {campaign_id}`"
+        return f"its campaign waits for you: {verbs}"
+    return f"waits until the campaign {campaign_id} is delivered"
 
 
 def _plan(feed: dict[str, Any]) -> str:
@@ -166,7 +222,7 @@ def _state(feed: dict[str, Any]) -> str:
     if feed["last_error"]:
         return f"failing ({feed['consecutive_failures']}): {screen.clean(feed['last_error'])}"
     if feed["campaign_id"]:
-        return f"waits until the campaign {feed['campaign_id']} is delivered"
+        return _waiting(feed["campaign_id"], feed["campaign_state"])
     if feed["waiting"]:
         return "1 post waits for its time" if feed["waiting"] == 1 else f"{feed['waiting']} posts wait for their time"
     return "nothing new"

@@ -8,14 +8,14 @@ that is known is never new.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from gna.feeds.entry import Document, Entry
 
-# From so many on, a feed of which more than half is new looks like a site that has moved, and not like news.
+# From so many on, a feed of which half or more is new looks like a site that has moved, and not like news.
 MANY = 10
 # And already from so many on, if nothing is left of what we knew.
 FEW = 3
@@ -29,8 +29,8 @@ HOLD = (
 class Memory:
     """What we remember of a feed."""
 
-    # Whether it was looked at before: at the first look, nothing is new.
-    knows: bool
+    # Since when it is looked at: at the first look, nothing is new.
+    since: datetime | None
     # The published time of the newest post that was processed.
     marker: datetime | None
     # Those of this document's keys that are known.
@@ -51,22 +51,25 @@ class Verdict:
     marker: datetime | None = None
     # Why a person has to look at it before it is sent.
     hold: str | None = None
+    # How many were never seen before, but are dated before the marker.
+    passed_over: int = 0
 
 
 def decide(document: Document, memory: Memory, *, now: datetime) -> Verdict:
     """Which posts are new."""
-    known, learned, new = set(memory.keys), list[str](), list[Entry]()
+    known, learned, new, older = set(memory.keys), list[str](), list[Entry](), list[Entry]()
     for entry, keys in keyed(document):
-        if memory.knows and known.isdisjoint(keys) and _is_newer(entry, memory.marker, now):
-            new.append(entry)
+        if known.isdisjoint(keys):
+            (new if _is_newer(entry, memory.marker, now) else older).append(entry)
         learned += [key for key in keys if key not in known]
         known.update(keys)
-    if not memory.knows:
+    if memory.since is None:
         return Verdict(learned=tuple(learned), marker=latest((entry.published for entry in document.entries), now))
     return Verdict(
         new=tuple(sorted(new, key=lambda entry: _age(entry, now))),
         learned=tuple(learned),
-        hold=_hold(len(new), len(document.entries), is_another=memory.anything and not memory.keys),
+        hold=_hold(new, document, memory, memory.since),
+        passed_over=len(older),
     )
 
 
@@ -95,12 +98,11 @@ def keyed(document: Document) -> Iterator[tuple[Entry, list[str]]]:
 
 
 def _keys(entry: Entry, *, guid: str | None, link: str, moment: str) -> Iterator[str]:
+    yield _key("text", entry.title, entry.excerpt, str(entry.published), entry.guid or "", _link(entry))
     if guid:
         yield _key("guid", guid)
     elif link:
         yield _key("link", link)
-    else:
-        yield _key("text", entry.title, entry.excerpt, str(entry.published))
     # The same post when the feed changes its guids, begins or ceases to have them, or moves to another address.
     if entry.title and link:
         yield _key("title and link", _title(entry), link)
@@ -135,15 +137,23 @@ def _plain(link: str | None) -> str:
 
 def _is_newer(entry: Entry, marker: datetime | None, now: datetime) -> bool:
     """By its date, if that can be believed; one with the marker's own date is another post of the same moment."""
-    return entry.published is None or marker is None or entry.published > now or entry.published >= marker
+    # A clock that was wrong once may have left a marker that lies ahead.
+    if entry.published is None or marker is None or entry.published > now or marker > now:
+        return True
+    return entry.published + (timedelta(days=1, microseconds=-1) if entry.whole_day else timedelta()) >= marker
 
 
 def _age(entry: Entry, now: datetime) -> float:
     return 0 if entry.published is None else max(0, (now - entry.published).total_seconds())
 
 
-def _hold(new: int, entries: int, *, is_another: bool) -> str | None:
-    """Why so many new posts are no news; `is_another` if nothing in the feed is known."""
-    if (new >= FEW and is_another) or (new >= MANY and new * 2 > entries):
-        return HOLD.format(new=new, all=entries)
+def _hold(new: Sequence[Entry], document: Document, memory: Memory, since: datetime) -> str | None:
+    """Why so many new posts are no news."""
+    count, all = len(new), len(document.entries)
+    is_another = memory.anything and not memory.keys
+    # The feed was empty at the first look, and now it is full of posts that are older than that look.
+    old = [entry for entry in new if entry.published and entry.published < since - timedelta(days=1)]
+    is_restored = not memory.anything and len(old) >= FEW
+    if (count >= FEW and is_another) or is_restored or (count >= MANY and count * 2 >= all):
+        return HOLD.format(new=count, all=all)
     return None

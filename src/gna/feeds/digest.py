@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from gna.campaigns.writing import BODY_MAX, PREHEADER_MAX, SUBJECT_MAX
 from gna.campaigns.writing import parse_subject as parse_subject_of_campaign
+from gna.errors import Refused
 from gna.mail.render.fields import WORD_JOINER, WRITTEN, without_slots
 from gna.mail.render.text import shortened
 
@@ -39,7 +40,13 @@ def parse_subject(value: object) -> str | None:
     """A subject with fields for the posts; nothing means the usual one."""
     if value in (None, ""):
         return None
-    parse_subject_of_campaign(_filled(value, dict.fromkeys(FIELDS, "?")) if isinstance(value, str) else value)
+    said = _filled(value, dict.fromkeys(FIELDS, "?")) if isinstance(value, str) else value
+    try:
+        parse_subject_of_campaign(said)
+    except Refused as refused:
+        if "known are" not in str(refused):
+            raise
+        raise Refused(f"{refused}; of the posts: {', '.join(FIELDS)}") from None
     return str(value).strip()
 
 
@@ -56,6 +63,7 @@ def write(feed: Any, posts: Sequence[Any], *, language: str, now: datetime) -> d
         "body_format": "html",
         "body_text": _text(whole, titles, rest),
         "audience": feed.audience,
+        "archived": feed.archived,
     }
 
 

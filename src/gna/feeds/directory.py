@@ -2,25 +2,28 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
-from gna import clock, db, ids
+from gna import clock, db, ids, log
 from gna.campaigns.audience import Audience
+from gna.campaigns.table import campaigns
 from gna.errors import NotAllowedNow, Refused
 from gna.feeds import cadence, digest, memory
 from gna.feeds.address import parse_address
 from gna.feeds.table import Mode, change, e, f, feed_entries, feeds, get, locked
 
+logger = log.get(__name__)
+
 MOST = 100
 # What an admin may say of a feed.
-FIELDS = ("url", "active", "mode", "cadence", "at", "zone", "weekday", "monthday", "subject", "audience")
+FIELDS = ("url", "active", "mode", "cadence", "at", "zone", "weekday", "monthday", "subject", "audience", "archived")
 # What is nobody's business but ours.
-HIDDEN = ("claimed_until", "etag", "last_modified", "told_at", "hub_asked_at")
+HIDDEN = ("claimed_until", "etag", "last_modified", "told_at", "hub_asked_at", "hub_secret")
 TAKEN = "There is a feed with this address already"
 THE_SETTINGS = "It is the feed of FEED_URL; change that setting instead"
 
@@ -42,15 +45,13 @@ def add(tx: Connection, wish: Mapping[str, Any], *, now: datetime) -> str:
 
 
 def edit(tx: Connection, feed_id: str, wish: Mapping[str, Any], *, now: datetime) -> None:
-    """Change what a publisher wants of a feed. At a new address it is another feed, and its first look comes first."""
+    """Change what a publisher wants of a feed. At a new address it may be another, and its first look comes first."""
     feed = locked(tx, feed_id)
     values = dict(wish)
     if "url" in wish and wish["url"] != feed.url:
         if feed.configured:
             raise NotAllowedNow(THE_SETTINGS)
-        # Whoever looks at the old address now must not write down what is there.
-        values |= {"claimed_until": None, "due_at": now}
-        values |= dict.fromkeys(("known_since", "etag", "last_modified", "moved_to"))
+        values |= _moved(now)
     if wish.get("active") and not feed.active:
         values["due_at"] = now
     if values:
@@ -64,10 +65,9 @@ def remove(tx: Connection, feed_id: str) -> None:
     tx.execute(sa.delete(feeds).where(f.id == feed_id))
 
 
-def ask(tx: Connection, *, now: datetime, feed_id: str | None = None) -> None:
-    """There may be news in this feed, or in any: look at it as soon as possible."""
-    which = f.id == feed_id if feed_id else sa.true()
-    tx.execute(sa.update(feeds).where(f.active, which).values(due_at=now))
+def ask(tx: Connection, *, now: datetime) -> None:
+    """There may be news: look at every feed as soon as possible."""
+    tx.execute(sa.update(feeds).where(f.active).values(due_at=now))
 
 
 def skip(tx: Connection, feed_id: str) -> None:
@@ -79,16 +79,41 @@ def skip(tx: Connection, feed_id: str) -> None:
     memory.drop(tx, feed_id, campaign_id)
 
 
-def follow_setting(tx: Connection, url: str | None, *, now: datetime) -> None:
-    """Keep the one feed of FEED_URL; one that it named before rests, and remembers."""
-    tx.execute(sa.update(feeds).where(f.configured, f.url != (url or "")).values(configured=False, active=False))
-    if url is None:
-        return
+def follow_setting(tx: Connection, url: str | None, *, interval: timedelta, now: datetime) -> None:
+    """For a server that starts: follow what FEED_URL names, and nothing that it named before."""
+    # Who looks more often from now on does not wait for what was planned before; a website's own wish is kept.
+    sooner = sa.update(feeds).where(f.due_at > now + interval, f.consecutive_failures == 0)
+    tx.execute(sooner.values(due_at=now + interval))
+    before = tx.execute(sa.select(f.id, f.url).where(f.configured).limit(1)).one_or_none()
+    if before is not None and before.url != url:
+        if url is not None and tx.scalar(sa.select(f.id).where(f.url == url)) is None:
+            # The same feed at another address, or another one: its first look tells. What becomes of it stays.
+            change(tx, before.id, url=url, active=True, **_moved(now))
+            return
+        tx.execute(sa.update(feeds).where(f.configured, f.url != (url or "")).values(configured=False, active=False))
+        logger.warning("FEED_URL names this feed no more, so it rests", feed=before.id)
+    if url is not None:
+        _follow(tx, url, now=now)
+
+
+def know_setting(tx: Connection, url: str | None, *, now: datetime) -> None:
+    """For a command, which may not know the settings of the server: only what no server has done yet."""
+    if url is not None and tx.scalar(sa.select(f.id).where(f.configured).limit(1)) is None:
+        _follow(tx, url, now=now)
+
+
+def _follow(tx: Connection, url: str, *, now: datetime) -> None:
     # Another process may start at the same moment, and the operator's own feed has its place among any number.
     with suppress(NotAllowedNow):
         _insert(tx, {"url": url, "configured": True}, now=now)
     theirs = sa.update(feeds).where(f.url == url, ~f.configured)
     tx.execute(theirs.values(configured=True, active=True, due_at=now))
+
+
+def _moved(now: datetime) -> dict[str, Any]:
+    """What changes with a feed's address. Whoever looks at the old one now must not write down what is there."""
+    forgotten = ("claimed_until", "known_since", "etag", "last_modified", "moved_to")
+    return dict.fromkeys(forgotten) | {"due_at": now}
 
 
 def listed(tx: Connection, *, page: int, per_page: int) -> tuple[list[dict[str, Any]], int]:
@@ -116,7 +141,9 @@ def _shown(tx: Connection, row: Any) -> dict[str, Any]:
         if name not in HIDDEN
     }
     waits = sa.select(sa.func.count()).select_from(feed_entries).where(e.feed_id == row.id, e.campaign_id.is_(None))
-    return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": open_campaign(tx, row.id)}
+    campaign_id = open_campaign(tx, row.id)
+    state = tx.scalar(sa.select(campaigns.c.state).where(campaigns.c.id == campaign_id)) if campaign_id else None
+    return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": campaign_id, "campaign_state": state}
 
 
 def _insert(tx: Connection, values: Mapping[str, Any], *, now: datetime) -> str:
@@ -142,10 +169,13 @@ def _mode(value: object) -> str:
     return str(value)
 
 
-def _active(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise Refused("active must be true or false")
-    return value
+def _flag(name: str) -> Callable[[object], bool]:
+    def read(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise Refused(f"{name} must be true or false")
+        return value
+
+    return read
 
 
 def _audience(value: object) -> dict[str, Any]:
@@ -154,7 +184,7 @@ def _audience(value: object) -> dict[str, Any]:
 
 READ: dict[str, Callable[[object], Any]] = {
     "url": parse_address,
-    "active": _active,
+    "active": _flag("active"),
     "mode": _mode,
     "cadence": cadence.parse_every,
     "at": cadence.parse_at,
@@ -163,4 +193,5 @@ READ: dict[str, Callable[[object], Any]] = {
     "monthday": cadence.parse_monthday,
     "subject": digest.parse_subject,
     "audience": _audience,
+    "archived": _flag("archived"),
 }

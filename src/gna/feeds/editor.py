@@ -12,8 +12,10 @@ from sqlalchemy.engine import Connection
 
 from gna import log
 from gna.campaigns import writing
+from gna.campaigns.audience import Audience, count
+from gna.campaigns.publish import cancel
 from gna.campaigns.states import ENDED, Sending, State
-from gna.campaigns.table import d, deliveries, move, touch
+from gna.campaigns.table import campaigns, d, deliveries, move, touch
 from gna.campaigns.writing import Wish
 from gna.db import Database, timed
 from gna.delivery.mailings import mailings
@@ -26,6 +28,9 @@ from gna.feeds.notices import Notices
 from gna.feeds.table import Mode, change, e, f, feeds, locked
 
 logger = log.get(__name__)
+
+AS_DRAFTS = "Campaigns of this feed wait for you as drafts, because its mode is draft."
+NOBODY = "Nobody is in the audience of its feed, so nobody would get it. Change the audience, then send or delete it."
 
 
 class Fate(Enum):
@@ -72,7 +77,7 @@ def _due(tx: Connection, *, now: datetime) -> list[str]:
 def _has_work(tx: Connection, feed: Any, now: datetime) -> bool:
     campaign_id = open_campaign(tx, feed.id)
     if campaign_id is not None:
-        return _fate(tx, campaign_id) is not Fate.OPEN
+        return _fate(tx, campaign_id) is not Fate.OPEN or _missed(tx, campaign_id) is not None
     oldest = tx.scalar(sa.select(sa.func.min(e.found_at)).where(e.feed_id == feed.id))
     return bool(feed.active and oldest and _cadence(feed).next(oldest) <= now)
 
@@ -84,11 +89,25 @@ def _tend(tx: Connection, feed_id: str, *, notices: Notices, now: datetime) -> N
     if campaign_id is not None:
         fate = _fate(tx, campaign_id)
         if fate is Fate.OPEN:
+            _tell(tx, feed, campaign_id, notices, now)
             return
         _conclude(tx, feed, campaign_id, fate)
     posts = memory.waiting(tx, feed_id)
     if feed.active and posts and _cadence(feed).next(min(post.found_at for post in posts)) <= now:
         _compose(tx, feed, posts, notices, now)
+
+
+def _tell(tx: Connection, feed: Any, campaign_id: str, notices: Notices, now: datetime) -> None:
+    """A campaign that could not be started in its time becomes a draft, and the admin hears of it."""
+    if (why := _missed(tx, campaign_id)) is not None:
+        cancel(tx, campaign_id, now=now)
+        touch(tx, campaign_id, now=now, held=why)
+        notices.waits(tx, feed, campaign_id, why=why, now=now)
+
+
+def _missed(tx: Connection, campaign_id: str) -> str | None:
+    its = (campaigns.c.id == campaign_id, campaigns.c.state == State.SCHEDULED)
+    return tx.scalar(sa.select(campaigns.c.held).where(*its))
 
 
 def _conclude(tx: Connection, feed: Any, campaign_id: str, fate: Fate) -> None:
@@ -107,11 +126,12 @@ def _compose(tx: Connection, feed: Any, posts: Any, notices: Notices, now: datet
     said = digest.write(feed, posts, language=notices.site.language, now=now)
     campaign_id = writing.create(tx, Wish(said), now=now)
     memory.take(tx, posts, campaign_id)
-    if feed.held:
-        touch(tx, campaign_id, now=now, held=feed.held)
-        notices.held(tx, feed, campaign_id, now=now)
+    held = feed.held or (NOBODY if feed.audience and not count(tx, Audience.parse(feed.audience)) else None)
+    if held or feed.mode == Mode.DRAFT:
+        touch(tx, campaign_id, now=now, held=held)
+        notices.waits(tx, feed, campaign_id, why=held or AS_DRAFTS, now=now)
         change(tx, feed.id, held=None)
-    elif feed.mode == Mode.SEND:
+    else:
         # The publisher starts it like every other whose time has come.
         move(tx, campaign_id, State.SCHEDULED, scheduled_at=now)
     logger.info("posts became a campaign", feed=feed.id, campaign=campaign_id, posts=len(posts))

@@ -25,6 +25,8 @@ class Entry:
     picture: str | None = None
     # When it was published, else updated, in UTC; nothing if the feed does not say it so that it can be believed.
     published: datetime | None = None
+    # The feed says the day alone, or midnight, which means the same.
+    whole_day: bool = False
 
 
 @dataclass(frozen=True)

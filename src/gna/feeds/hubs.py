@@ -29,6 +29,8 @@ LEASE = timedelta(days=10)
 RENEW = timedelta(days=1)
 # A hub that did not answer is not asked again before this.
 PAUSE = timedelta(hours=12)
+# Between two looks that it causes.
+GAP = timedelta(seconds=20)
 # Seconds: somebody may be waiting for the look that this is a part of.
 WITHIN = 10
 METHODS = ("sha1", "sha256", "sha384", "sha512")
@@ -36,7 +38,9 @@ METHODS = ("sha1", "sha256", "sha384", "sha512")
 
 def is_due(feed: Any, settings: Settings, *, now: datetime) -> bool:
     """Whether to ask the feed's hub: it must be able to reach this server, and a secret must protect the bell."""
-    can = feed.hub_url and settings.feed_webhook_secret and settings.platform_base_url
+    # Over plain http the secret would be everybody's.
+    is_safe = str(feed.hub_url).startswith("https:") or settings.feeds_allow_private
+    can = feed.hub_url and is_safe and settings.feed_webhook_secret and settings.platform_base_url
     ends_soon = feed.hub_until is None or feed.hub_until < now + RENEW
     return bool(can and ends_soon and (feed.hub_asked_at is None or feed.hub_asked_at < now - PAUSE))
 
@@ -45,21 +49,20 @@ def found(feed: Any, hub: str | None, topic: str | None) -> dict[str, Any]:
     """What changes in a feed's row when it names this hub; another one has promised us nothing yet."""
     if (hub, topic) == (feed.hub_url, feed.topic_url):
         return {}
-    return {"hub_url": hub, "topic_url": topic, "hub_asked_at": None, "hub_until": None}
+    # When it was asked stays: a feed that names another hub every time makes us call nobody more often.
+    return {"hub_url": hub, "topic_url": topic, "hub_until": None}
 
 
 async def subscribe(db: Database, feed: Any, settings: Settings) -> None:
     """Ask the hub of a feed to tell us of new posts; it will call back to make sure. Failing is no harm."""
-    secret = settings.feed_webhook_secret.get_secret_value() if settings.feed_webhook_secret else ""
-    token = token_of(feed.id, secret)
+    secret = await db.run(timed(_asked), feed.id)
     wish = {
         "hub.mode": "subscribe",
         "hub.topic": feed.topic_url or feed.url,
-        "hub.callback": f"{settings.base_url}{PATH}?{urlencode({'feed': feed.id, 'token': token})}",
-        "hub.secret": secret_of(feed.id, secret),
+        "hub.callback": f"{settings.base_url}{PATH}?{urlencode({'feed': feed.id, 'token': token_of(secret)})}",
+        "hub.secret": secret,
         "hub.lease_seconds": str(int(LEASE.total_seconds())),
     }
-    await db.run(timed(_asked), feed.id)
     try:
         answer = await ask(
             feed.hub_url,
@@ -83,13 +86,13 @@ class Promise:
     lasts: timedelta
 
 
-def confirm(tx: Connection, said: Mapping[str, str], secret: str) -> Promise:
+def confirm(tx: Connection, said: Mapping[str, str]) -> Promise:
     """What to answer a hub that makes sure that we want to hear of a topic; nobody else gets an answer."""
     mode, topic, challenge = (said.get(f"hub.{name}", "") for name in ("mode", "topic", "challenge"))
-    followed = tx.execute(sa.select(f.id, f.url, f.topic_url).where(f.active)).all()
-    ours = [feed.id for feed in followed if topic in (feed.topic_url, feed.url)]
+    followed = tx.execute(sa.select(f.id, f.url, f.topic_url, f.hub_secret).where(f.active)).all()
+    ours = [feed for feed in followed if topic in (feed.topic_url, feed.url)]
     # Anybody may call; only whom we asked knows the token.
-    asked = next((feed_id for feed_id in ours if _is_invited(feed_id, said, secret)), None)
+    asked = next((feed.id for feed in ours if _is_invited(feed, said)), None)
     if mode == "denied" and asked:
         logger.warning("a hub will not tell us of a feed", feed=asked)
         return Promise("", None, timedelta())
@@ -105,29 +108,40 @@ def believe(tx: Connection, promise: Promise, *, now: datetime) -> None:
         table.change(tx, promise.feed_id, hub_until=now + promise.lasts)
 
 
-def speaks(said: Mapping[str, str], body: bytes, signature: str, secret: str) -> bool:
-    """Whether this was sent by a hub that knows the feed's secret, or the one of the setting."""
+def ring(tx: Connection, feed_id: str, *, now: datetime) -> None:
+    """A hub tells that there is news in a feed.
+
+    It is somebody else's: it makes us look at most every so often, and not at a website that is failing.
+    """
+    rung = sa.select(f.id, f.due_at, f.last_checked_at).where(f.id == feed_id, f.active, f.consecutive_failures == 0)
+    feed = tx.execute(rung).one_or_none()
+    if feed is not None:
+        soon = max(now, feed.last_checked_at + GAP) if feed.last_checked_at else now
+        table.change(tx, feed_id, due_at=min(feed.due_at, soon))
+
+
+def secret_of(tx: Connection, feed_id: str) -> str | None:
+    """What the hub of a feed signs with, if it was ever asked."""
+    return tx.scalar(sa.select(f.hub_secret).where(f.id == feed_id))
+
+
+def signed(body: bytes, signature: str, secret: str | None) -> bool:
+    """Whether a hub that knows this secret has sent this."""
     method, _, given = signature.strip().partition("=")
-    if method.lower() not in METHODS or not given.isascii():
+    if not secret or method.lower() not in METHODS or not given.isascii():
         return False
-    keys = (secret, secret_of(said.get("feed", ""), secret))
-    digests = [hmac.new(key.encode(), body, method.lower()).hexdigest() for key in keys]
-    return any(hmac.compare_digest(digest, given.strip().lower()) for digest in digests)
+    return hmac.compare_digest(hmac.new(secret.encode(), body, method.lower()).hexdigest(), given.strip().lower())
 
 
-def token_of(feed_id: str, secret: str) -> str:
+def token_of(secret: str) -> str:
     """What stands in the address that the hub of a feed calls, so that nobody else can speak for it."""
-    return tokens.keyed(f"websub callback {feed_id}", secret.encode())[:32]
+    return tokens.keyed("websub callback", secret.encode())[:32]
 
 
-def secret_of(feed_id: str, secret: str) -> str:
-    """What the hub of a feed signs with; a hub never learns the secret of the setting."""
-    return tokens.keyed(f"websub secret {feed_id}", secret.encode())
-
-
-def _is_invited(feed_id: str, said: Mapping[str, str], secret: str) -> bool:
+def _is_invited(feed: Any, said: Mapping[str, str]) -> bool:
     token = said.get("token", "")
-    return said.get("feed") == feed_id and token.isascii() and hmac.compare_digest(token, token_of(feed_id, secret))
+    is_its_own = said.get("feed") == feed.id and feed.hub_secret and token.isascii()
+    return bool(is_its_own) and hmac.compare_digest(token, token_of(feed.hub_secret))
 
 
 def _lease(seconds: str) -> timedelta:
@@ -135,5 +149,8 @@ def _lease(seconds: str) -> timedelta:
     return min(given, LEASE)
 
 
-def _asked(tx: Connection, feed_id: str, *, now: datetime) -> None:
-    table.change(tx, feed_id, hub_asked_at=now)
+def _asked(tx: Connection, feed_id: str, *, now: datetime) -> str:
+    """Remember that its hub was asked; says the secret that it is given."""
+    secret = secret_of(tx, feed_id) or tokens.new()
+    table.change(tx, feed_id, hub_asked_at=now, hub_secret=secret)
+    return secret

@@ -26,7 +26,8 @@ def recall(tx: Connection, feed: Any, document: Document) -> Memory:
         for key in tx.scalars(sa.select(m.key).where(m.feed_id == feed.id, m.key.in_(some)))
     }
     return Memory(
-        knows=feed.known_since is not None,
+        # At another address it may be the same feed: then something in it is known.
+        since=feed.known_since or (feed.created_at if known else None),
         marker=feed.last_processed_at,
         keys=known,
         anything=bool(known) or tx.scalar(sa.select(sa.literal(1)).where(m.feed_id == feed.id).limit(1)) is not None,

@@ -38,10 +38,10 @@ class Notices:
         logger.info("a feed is well again", feed=feed.id, mailed=self.admin is not None)
         self._post(tx, "feed_well", {"feed": feed.url}, now)
 
-    def held(self, tx: Connection, feed: Any, campaign_id: str, *, now: datetime) -> None:
-        """Its new posts wait in a draft, because a person has to look at them."""
+    def waits(self, tx: Connection, feed: Any, campaign_id: str, *, why: str, now: datetime) -> None:
+        """Its new posts wait in a draft, because a person has to look at them, or wants to."""
         logger.warning("the campaign of a feed waits for a person", feed=feed.id, campaign=campaign_id)
-        self._post(tx, "feed_held", {"feed": feed.url, "why": feed.held, "campaign": campaign_id}, now)
+        self._post(tx, "feed_held", {"feed": feed.url, "why": why, "campaign": campaign_id}, now)
 
     def _post(self, tx: Connection, name: str, slots: dict[str, str], now: datetime) -> None:
         if self.admin:

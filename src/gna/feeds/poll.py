@@ -1,7 +1,8 @@
 """Looking at feeds: those that are due, by whichever process is first, each by one at a time."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +24,7 @@ from gna.feeds.table import f, feeds
 logger = log.get(__name__)
 
 # Longer than fetching and reading may take; whoever holds a feed longer than this has died.
-LEASE = timedelta(minutes=2)
+LEASE = timedelta(seconds=90)
 # So many failures in a row are no accident.
 FAILURES = 3
 TOGETHER = 4
@@ -92,15 +93,19 @@ class Poller:
         return bool(self._looks)
 
     async def prepare(self) -> None:
-        """Know the feed of FEED_URL."""
+        """Follow the feed that FEED_URL names now, and no other that it named before."""
         if not self._is_ready:
-            await self._db.run(timed(directory.follow_setting), self._settings.feed_url)
+            interval = self._settings.feed_check_interval
+            await self._db.run(timed(directory.follow_setting), self._settings.feed_url, interval=interval)
             self._is_ready = True
 
-    async def check(self, feed_id: str) -> None:
-        """Look at a feed now, because somebody wants it."""
-        deadline = asyncio.get_running_loop().time() + PATIENCE
+    async def check(self, feed_id: str, *, waits: Callable[[], None] = lambda: None) -> None:
+        """Look at a feed now, because somebody wants it; `waits` is told if it takes a while."""
+        deadline, has_told = asyncio.get_running_loop().time() + PATIENCE, False
         while not await self._check(feed_id, now=True):
+            if not has_told:
+                waits()
+                has_told = True
             if asyncio.get_running_loop().time() > deadline:
                 raise NotAllowedNow("Another look at the feed is under way; try again in a minute")
             await asyncio.sleep(TRY)
@@ -111,7 +116,12 @@ class Poller:
         feed = await self._db.run(claim, feed_id, early=now, interval=self._settings.feed_check_interval)
         if feed is None:
             return False
-        failed = await self._attempt(feed, fresh=now)
+        try:
+            failed = await self._attempt(feed, fresh=now)
+        except asyncio.CancelledError:
+            # Who comes next need not wait for somebody who has left.
+            await self._db.run(timed(_release), feed)
+            raise
         if failed:
             await self._db.run(timed(_fail), feed, failed, notices=self._notices)
         else:
@@ -146,8 +156,13 @@ class Poller:
         )
         if fetched is None:
             return Look(None)
-        kind, url = fetched.content_type, fetched.url
-        return Look(fetched, await read_apart(fetched.body, content_type=kind, url=url))
+        archive = f"{self._settings.base_url}/archive"
+        if fetched.url == f"{archive}.xml":
+            raise Refused("It is the archive of Gna itself: what it mails would be news again, for ever.")
+        document = await read_apart(fetched.body, content_type=fetched.content_type, url=fetched.url)
+        # A website may show our archive in a feed of its own.
+        others = tuple(entry for entry in document.entries if not (entry.link or "").startswith(f"{archive}/"))
+        return Look(fetched, replace(document, entries=others))
 
     async def _ask_hub(self, feed_id: str) -> None:
         """Keep its hub, if it has one; a feed that nobody changes has one too."""
@@ -180,6 +195,11 @@ def _claim(tx: Connection, feed_id: str, *, early: bool, interval: timedelta, no
     return won
 
 
+def _release(tx: Connection, claimed: Any, *, now: datetime) -> None:
+    if _still_mine(tx, claimed) is not None:
+        table.change(tx, claimed.id, claimed_until=None, due_at=now)
+
+
 def _settle(tx: Connection, claimed: Any, look: Look, *, notices: Notices, now: datetime) -> None:
     """Write down what a look brought: what is new, what is known, and that all is well; all or nothing."""
     feed = _still_mine(tx, claimed)
@@ -198,12 +218,16 @@ def _settle(tx: Connection, claimed: Any, look: Look, *, notices: Notices, now: 
 
 def _learn(tx: Connection, feed: Any, fetched: Fetched, document: Document, now: datetime) -> dict[str, Any]:
     """Remember the posts; says what changes in the feed's row."""
-    verdict = decide(document, memory.recall(tx, feed, document), now=now)
+    remembered = memory.recall(tx, feed, document)
+    verdict = decide(document, remembered, now=now)
     memory.learn(tx, feed.id, verdict, now=now)
-    logger.info("feed checked", feed=feed.id, entries=len(document.entries), new=len(verdict.new))
-    first = {"known_since": now, "last_processed_at": verdict.marker} if feed.known_since is None else {}
+    found = {"new": len(verdict.new), "passed_over": verdict.passed_over}
+    logger.info("feed checked", feed=feed.id, entries=len(document.entries), **found)
+    first = {"last_processed_at": verdict.marker} if remembered.since is None else {}
     return first | {
+        "known_since": feed.known_since or now,
         "held": verdict.hold or feed.held,
+        "passed_over": feed.passed_over + verdict.passed_over,
         "title": document.title or None,
         "site_url": document.site,
         "etag": fetched.known.etag,

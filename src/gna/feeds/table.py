@@ -38,6 +38,8 @@ feeds = sa.Table(
     sa.Column("monthday", sa.Integer, nullable=False, server_default="1"),
     sa.Column("subject", sa.Text),
     sa.Column("audience", type_json, nullable=False, server_default="{}"),
+    # Whether everybody may read its campaigns at /archive.
+    sa.Column("archived", sa.Boolean, nullable=False, server_default=sa.true()),
     # The published time of the newest entry that was delivered, or was there at the first look.
     sa.Column("last_processed_at", Instant),
     sa.Column("last_checked_at", Instant),
@@ -47,6 +49,8 @@ feeds = sa.Table(
     sa.Column("consecutive_failures", sa.Integer, nullable=False, server_default="0"),
     # When the admin was told that it keeps failing; they are also told when it is well again.
     sa.Column("told_at", Instant),
+    # How many posts were never mailed, because they came with a date before the marker.
+    sa.Column("passed_over", sa.Integer, nullable=False, server_default="0"),
     # Why the next campaign has to wait for a person.
     sa.Column("held", sa.Text),
     # Whoever looks at it looks until then; a process that died in the middle looks no more.
@@ -59,6 +63,8 @@ feeds = sa.Table(
     # Who tells us of new entries (WebSub), under which name, and until when.
     sa.Column("hub_url", sa.Text),
     sa.Column("topic_url", sa.Text),
+    # With which it signs; nobody else knows it.
+    sa.Column("hub_secret", sa.Text),
     sa.Column("hub_asked_at", Instant),
     sa.Column("hub_until", Instant),
     sa.Column("created_at", Instant, nullable=False),

@@ -1,15 +1,24 @@
 """Reading an answer that may be a trap: it is unpacked in small pieces, and counted before and after."""
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterable, Iterator
 from io import BytesIO
 
 GZIP = 31  # zlib's number for: with the header and the checksum of gzip
 PIECE = 65_536
+# A web server sends kilobytes at a time. Each piece is work for us, and a flood of crumbs would be work for minutes.
+PIECES_MAX = 20_000
+# After so many, others get their turn, even if the next ones are here already.
+TURN = 50
 
 
 class TooLarge(Exception):
     """There is more than was asked for."""
+
+
+class TooManyPieces(Exception):
+    """It comes in crumbs."""
 
 
 class CutOff(Exception):
@@ -51,11 +60,15 @@ class Gunzip:
 
 
 async def read(chunks: AsyncIterable[bytes], *, is_packed: bool, largest: int) -> bytes:
-    """The whole body; raises TooLarge, CutOff or zlib.error."""
+    """The whole body; raises TooLarge, TooManyPieces, CutOff or zlib.error."""
     # One buffer, which is the body in the end: a list of a million chunks of one byte weighs fifty times as much.
-    body, arrived, gunzip = BytesIO(), 0, Gunzip()
+    body, arrived, gunzip, count = BytesIO(), 0, Gunzip(), 0
     async for chunk in chunks:
-        arrived += len(chunk)
+        arrived, count = arrived + len(chunk), count + 1
+        if count > PIECES_MAX:
+            raise TooManyPieces
+        if count % TURN == 0:
+            await asyncio.sleep(0)
         if arrived > largest:
             raise TooLarge
         for piece in gunzip.pieces(chunk) if is_packed else (chunk,):

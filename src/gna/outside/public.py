@@ -42,6 +42,16 @@ def is_public(ip: str) -> bool:
     return all(map(_is_public_4, wrapped)) if wrapped else _is_public_6(address)
 
 
+def is_link_local(ip: str) -> bool:
+    """Whether it is an address of this very cable, which is never a website's."""
+    try:
+        address = ipaddress.ip_address(ip)
+    except ValueError:
+        return False
+    wrapped = _unwrapped(address) if isinstance(address, IPv6Address) else ()
+    return address.is_link_local or any(inner.is_link_local for inner in wrapped)
+
+
 def _unwrapped(address: IPv6Address) -> tuple[IPv4Address, ...]:
     """The IPv4 addresses that a packet to this one would end up at; none if it is IPv6 through and through."""
     if address.scope_id:

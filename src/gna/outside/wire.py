@@ -9,20 +9,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
-from typing import Self
+from typing import Any, Self
 
 import anyio
 import h11
 import httpcore2
 
 from gna.errors import PrivateAddress, Unreachable
-from gna.outside.body import CutOff, TooLarge, read
+from gna.outside.body import CutOff, TooLarge, TooManyPieces, read
 from gna.outside.place import Place
-from gna.outside.public import is_public
+from gna.outside.public import is_link_local, is_public
 
 CONNECT = 10.0  # seconds, for all addresses of a name together
 ADDRESSES_TRIED = 4
 LOOKUPS = 8
+# Bytes: of the head of an answer, with all that comes before it; and what is heard before others get their turn.
+HEAD_MAX, AT_ONCE = 128 * 1024, 16 * 1024
 UNPACKED = {"", "identity"}
 PACKED = {"gzip", "x-gzip"}
 
@@ -37,6 +39,7 @@ TROUBLE = (
     anyio.EndOfStream,
     zlib.error,
     TooLarge,
+    TooManyPieces,
     CutOff,
     OSError,
     ValueError,
@@ -71,13 +74,47 @@ class Reply:
     body: bytes
 
 
+class Ear(httpcore2.AsyncNetworkStream):
+    """A connection that hears no more than so much before the answer begins: servers may say "wait" without end."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._heard = 0
+        self.has_begun = False
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 (the library's own)
+        data = await self._stream.read(min(max_bytes, AT_ONCE), timeout)
+        self._heard += len(data)
+        if not self.has_begun and self._heard > HEAD_MAX:
+            raise TooManyPieces
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> httpcore2.AsyncNetworkStream:
+        self._stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
 class Line(httpcore2.AsyncNetworkBackend):
     """Connects to a name by way of the addresses that were checked; encryption and headers still use the name."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._plain = httpcore2.AnyIOBackend()
-        self._stream: httpcore2.AsyncNetworkStream | None = None
+        self._ear: Ear | None = None
 
     async def connect_tcp(
         self,
@@ -92,8 +129,8 @@ class Line(httpcore2.AsyncNetworkBackend):
         problem: Exception | None = None
         for ip in ips:
             try:
-                self._stream = await self._plain.connect_tcp(ip, port, patience, local_address, socket_options)
-                return self._stream
+                self._ear = Ear(await self._plain.connect_tcp(ip, port, patience, local_address, socket_options))
+                return self._ear
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 problem = error
         raise problem or OSError("there is no address")
@@ -103,14 +140,21 @@ class Line(httpcore2.AsyncNetworkBackend):
 
     async def __aexit__(self, *_: object) -> None:
         # The library forgets a connection that is given up in the middle of the handshake.
-        if self._stream:
-            await self._stream.aclose()
+        if self._ear:
+            await self._ear.aclose()
+
+    def begin(self) -> None:
+        """The answer has begun; from now on whoever reads it counts."""
+        if self._ear:
+            self._ear.has_begun = True
 
     async def _checked(self, host: str) -> list[str]:
         loop = asyncio.get_running_loop()
         ips = await loop.run_in_executor(_lookups(), resolve, host)
         if not ips:
             raise socket.gaierror(socket.EAI_NONAME, "There is no address")
+        if any(map(is_link_local, ips)):
+            raise PrivateAddress(host)  # where clouds keep the keys of a machine; no website is there
         permitted = self._rules.any_private or host in self._rules.private_hosts
         # One private address among public ones is refused too: it would be the one that answers, sooner or later.
         if not permitted and not all(map(is_public, ips)):
@@ -151,6 +195,7 @@ async def exchange(place: Place, question: Question, rules: Rules) -> Reply:
                 extensions={"timeout": {"connect": CONNECT}},
             ) as response,
         ):
+            line.begin()
             return await _listen(place, question, rules, response)
     except PrivateAddress:
         raise PrivateAddress(f"{place.shown} leads to a private address.") from None
@@ -185,6 +230,8 @@ def _in_our_words(error: Exception, host: str, largest: int) -> str:
         return f"The name {host} cannot be resolved."
     if isinstance(error, TooLarge):
         return f"The answer of {host} is larger than {_size(largest)}."
+    if isinstance(error, TooManyPieces):
+        return f"{host} sends its answer in too many pieces."
     if isinstance(error, CutOff | zlib.error):
         return f"The packed answer of {host} is damaged."
     if isinstance(error, httpcore2.ConnectError | httpcore2.ConnectTimeout):

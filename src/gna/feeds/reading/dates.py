@@ -59,17 +59,25 @@ PLACE = re.compile(r"[A-Za-z]{2,20}(?:/[A-Za-z0-9_+-]{1,30}){1,2}")
 
 def moment(text: object) -> datetime | None:
     """The moment in UTC that a feed means, or None if it cannot be told or believed."""
+    found = written(text)
+    return found[0] if found else None
+
+
+def written(text: object) -> tuple[datetime, bool] | None:
+    """The moment, and whether it says the day alone; midnight is what software writes for that."""
     said = " ".join(text[: LONGEST * 2].split())[:LONGEST] if isinstance(text, str) else ""
     if epoch := EPOCH.fullmatch(said):
-        return believable(datetime.fromtimestamp(int(epoch[1]), UTC))
+        at = believable(datetime.fromtimestamp(int(epoch[1]), UTC))
+        return (at, False) if at else None
     found = next((found for form in FORMS if (found := form.fullmatch(said))), None)
     zone = _zone((found["zone"] or "").strip()) if found else None
     if not found or zone is None:
         return None
     try:
-        return believable(_moment(found, zone))
+        at = believable(_moment(found, zone))
     except (ValueError, OverflowError):
         return None
+    return (at, not any(int(found[part] or 0) for part in ("hour", "minute", "second"))) if at else None
 
 
 def guessed(text: object, nine: object) -> datetime | None:

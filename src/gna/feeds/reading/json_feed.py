@@ -6,7 +6,7 @@ from typing import Any
 from gna.feeds.entry import Document, Entry
 from gna.feeds.reading import words
 from gna.feeds.reading.addresses import absolute
-from gna.feeds.reading.dates import moment
+from gna.feeds.reading.dates import written
 from gna.feeds.reading.pictures import first_picture
 from gna.feeds.reading.pieces import guid_of, says_anything
 from gna.feeds.reading.refusal import NotAFeed
@@ -20,7 +20,7 @@ def document(told: object, *, url: str) -> Document:
     if not isinstance(told, dict) or VERSION not in str(told.get("version"))[:100] or _list(told, "items") is None:
         raise NotAFeed("It is JSON, but not a JSON Feed; look for another address of the feed.")
     items = [item for item in told["items"] if isinstance(item, dict)]
-    kept = newest([_published(item) for item in items])
+    kept = newest([at[0] if (at := _published(item)) else None for item in items])
     entries = (_entry(items[place], url=url) for place in kept)
     return Document(
         title=words.title(told.get("title")),
@@ -33,6 +33,7 @@ def document(told: object, *, url: str) -> Document:
 
 def _entry(item: dict[str, Any], *, url: str) -> Entry:
     link = absolute(item.get("url"), base=url) or absolute(item.get("external_url"), base=url)
+    at = _published(item)
     return Entry(
         guid=guid_of(_identifier(item.get("id"))),
         link=link,
@@ -41,7 +42,8 @@ def _entry(item: dict[str, Any], *, url: str) -> Entry:
         or words.excerpt(item.get("content_text"), markup=False)
         or words.excerpt(item.get("content_html"), markup=True),
         picture=_picture(item, base=link or url),
-        published=_published(item),
+        published=at[0] if at else None,
+        whole_day=at[1] if at else False,
     )
 
 
@@ -50,8 +52,8 @@ def _identifier(value: object) -> str:
     return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
 
 
-def _published(item: dict[str, Any]) -> datetime | None:
-    return moment(item.get("date_published")) or moment(item.get("date_modified"))
+def _published(item: dict[str, Any]) -> tuple[datetime, bool] | None:
+    return written(item.get("date_published")) or written(item.get("date_modified"))
 
 
 def _picture(item: dict[str, Any], *, base: str) -> str | None:

@@ -4,18 +4,17 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from gna.feeds.entry import Document, Entry
 from gna.feeds.reading import json_feed, words
 from gna.feeds.reading.addresses import absolute
-from gna.feeds.reading.dates import guessed, moment
+from gna.feeds.reading.dates import guessed, written
 from gna.feeds.reading.letters import decoded
 from gna.feeds.reading.pictures import first_picture
 from gna.feeds.reading.pieces import guid_of, says_anything
 from gna.feeds.reading.refusal import NotAFeed as NotAFeed
-from gna.feeds.reading.skim import ROOTS, skim
+from gna.feeds.reading.skim import ROOTS, newest, skim
 
 # How far into a document the feed may begin: servers put warnings and empty lines before it.
 JUNK_MAX = 10_000
@@ -33,6 +32,7 @@ OTHERS = {
     "urlset": "It is a map of a website for search engines, not a feed; look for the address of its feed.",
     "sitemapindex": "It is a map of a website for search engines, not a feed; look for the address of its feed.",
 }
+FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 MARKUP = frozenset({"text/html", "application/xhtml+xml", "html", "xhtml"})
 
 
@@ -43,7 +43,7 @@ def read(body: bytes, *, content_type: str = "", url: str) -> Document:
         raise NotAFeed("It is empty; look whether the website still has this feed.")
     if text[0] in "{[":
         return json_feed.document(_json(text), url=url)
-    data, wrong = skim(_from_its_beginning(text))
+    data, wrong = skim(_from_its_beginning(text, url=url))
     document = _document(_understood(data), url=url)
     if wrong and not document.entries:
         raise NotAFeed(f"It is not well-formed XML: {wrong}.")
@@ -57,7 +57,7 @@ def _json(text: str) -> object:
         raise NotAFeed("It looks like JSON, but cannot be read; look whether the website has another feed.") from None
 
 
-def _from_its_beginning(text: str) -> str:
+def _from_its_beginning(text: str, *, url: str) -> str:
     """The document without what a server wrote before it; refused if it is something else."""
     start = BEGINNING.search(text, 0, JUNK_MAX)
     document = text[start.start() :] if start and not _is_page(text[: start.start()]) else text
@@ -65,12 +65,21 @@ def _from_its_beginning(text: str) -> str:
     root = ROOT.search(head)
     name = root[2].lower() if root else ""
     if name in OTHERS or "<!doctype html" in head[:1000].lower():
-        raise NotAFeed(OTHERS.get(name, PAGE))
+        raise NotAFeed(_named_in(text, url=url) or OTHERS.get(name, PAGE))
     if name not in ROOTS:
         raise NotAFeed(
             f"It is not a feed: it begins with <{name}>." if name else "It is not a feed: it is neither XML nor JSON."
         )
     return document
+
+
+def _named_in(page: str, *, url: str) -> str:
+    """What to say of a web page that names its feed."""
+    for link in words.links(page):
+        is_feed = link.get("type", "").lower() in FEEDS and "alternate" in link.get("rel", "").lower()
+        if is_feed and (feed := absolute(link.get("href"), base=url)):
+            return f"It is a web page, not a feed; its feed is at {feed}"
+    return ""
 
 
 def _is_page(text: str) -> bool:
@@ -104,7 +113,10 @@ def _understood(data: bytes) -> Any:
 def _document(told: Any, *, url: str) -> Document:
     feed = told["feed"]
     is_rss = not told.get("version", "").startswith("atom")
-    entries = (_entry(entry, is_rss=is_rss, url=url) for entry in told["entries"])
+    # It also finds entries where no format has any, so the quick look may have missed them.
+    said = [entry for entry in told["entries"] if any(map(entry.get, ("id", "link", "title", "summary", "content")))]
+    kept = newest([_published(entry).get("published") for entry in said])
+    entries = (_entry(said[place], is_rss=is_rss, url=url) for place in kept)
     return Document(
         title=_title(feed),
         site=_link(feed, url=url) or absolute(feed.get("link"), base=url),
@@ -125,7 +137,7 @@ def _entry(entry: Any, *, is_rss: bool, url: str) -> Entry:
         title=_title(entry),
         excerpt=next(filter(None, (words.excerpt(text, markup=markup) for text, markup in _texts(entry))), ""),
         picture=first_picture(_pictures(entry), base=link or url),
-        published=_published(entry),
+        **_published(entry),
     )
 
 
@@ -188,9 +200,13 @@ def _joined(base: str | None, address: str | None) -> str | None:
     return absolute(address, base=base) or address if base else address
 
 
-def _published(entry: Any) -> datetime | None:
+def _published(entry: Any) -> dict[str, Any]:
     for name in ("published", "updated", "created"):
         # Asking for `updated` would be answered with `published`, and a warning.
-        if name in entry and (at := moment(entry[name]) or guessed(entry[name], entry.get(f"{name}_parsed"))):
-            return at
-    return None
+        if name not in entry:
+            continue
+        if found := written(entry[name]):
+            return {"published": found[0], "whole_day": found[1]}
+        if at := guessed(entry[name], entry.get(f"{name}_parsed")):
+            return {"published": at}
+    return {}

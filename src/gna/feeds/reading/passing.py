@@ -23,7 +23,7 @@ def question(told: bytes) -> tuple[bytes, str, str]:
 
 def answer(document: Document) -> bytes:
     """A document on its way back."""
-    return json.dumps(asdict(document), default=datetime.isoformat).encode()
+    return json.dumps(asdict(document), default=datetime.isoformat, ensure_ascii=False).encode()
 
 
 def refusal(reason: str) -> bytes:

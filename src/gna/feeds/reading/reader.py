@@ -40,7 +40,8 @@ async def read_apart(body: bytes, *, content_type: str = "", url: str) -> Docume
         await _end(process)
     if process.returncode:
         raise NotAFeed(TOO_MUCH)
-    return answered(answer)
+    # Elsewhere: a large answer takes a moment, and mail is sent here.
+    return await asyncio.to_thread(answered, answer)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

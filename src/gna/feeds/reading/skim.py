@@ -112,11 +112,13 @@ def skim(document: str) -> tuple[bytes, str]:
 def newest(dates: Sequence[datetime | None]) -> list[int]:
     """The places of the entries that can be new; of those without a date, the ends, since feeds grow at either end."""
     dated = sorted(at for at in dates if at)
-    limit = dated[-KEPT] if len(dated) > KEPT else None
+    undated = [place for place, at in enumerate(dates) if not at]
+    undated = _ends(undated, max(KEPT // 2, KEPT - len(dated)))
+    room = KEPT - len(undated)
+    limit = dated[-room] if len(dated) > room else None
     after = [place for place, at in enumerate(dates) if at and (limit is None or at > limit)]
     same = [place for place, at in enumerate(dates) if at and at == limit]
-    undated = [place for place, at in enumerate(dates) if not at]
-    return sorted(after + _ends(same, KEPT - len(after)) + _ends(undated, KEPT))
+    return sorted(after + _ends(same, room - len(after)) + undated)
 
 
 def mended(document: str, entities: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from html import unescape
+from unicodedata import category
 
 from gna.feeds.entry import EXCERPT_MAX, TITLE_MAX
 
@@ -53,7 +54,8 @@ def title(text: object, *, markup: bool = False) -> str:
     for turn in range(2):
         if (markup and not turn) or PAIR.search(said) or VOID.search(said) or ENTITY.search(said):
             said = prose(said)
-    return shortened(said, TITLE_MAX)
+    said = shortened(said, TITLE_MAX)
+    return said if any(category(letter)[0] not in "CZ" for letter in said) else ""
 
 
 def excerpt(text: object, *, markup: bool) -> str:
@@ -99,10 +101,17 @@ def prose(fragment: str) -> str:
 
 def pictures(fragment: object) -> Iterator[dict[str, str]]:
     """The attributes of every picture in HTML, in order."""
-    if not isinstance(fragment, str) or "<" not in fragment:
-        return
-    for tag in TAG.finditer(_beginning(fragment)):
-        if (tag["name"] or "").lower() == "img" and not tag["end"]:
+    return _tags("img", fragment if isinstance(fragment, str) else "")
+
+
+def links(page: str) -> Iterator[dict[str, str]]:
+    """The attributes of what a web page says that it belongs to, in order."""
+    return _tags("link", page)
+
+
+def _tags(wanted: str, fragment: str) -> Iterator[dict[str, str]]:
+    for tag in TAG.finditer(_beginning(fragment)) if "<" in fragment else ():
+        if (tag["name"] or "").lower() == wanted and not tag["end"]:
             yield {
                 name.lower(): unescape(one or two or bare)
                 for name, one, two, bare in reversed(ATTRIBUTE.findall(tag["attributes"]))

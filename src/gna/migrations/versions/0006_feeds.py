@@ -53,6 +53,7 @@ def _wishes() -> list[sa.Column[object]]:
         sa.Column("monthday", sa.Integer(), nullable=False, server_default="1"),
         sa.Column("subject", sa.Text()),
         sa.Column("audience", type_json, nullable=False, server_default="{}"),
+        sa.Column("archived", sa.Boolean(), nullable=False, server_default=sa.true()),
     ]
 
 
@@ -64,6 +65,7 @@ def _state() -> list[sa.Column[object]]:
         sa.Column("last_error", sa.Text()),
         sa.Column("consecutive_failures", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("told_at", Instant()),
+        sa.Column("passed_over", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("held", sa.Text()),
         sa.Column("due_at", Instant(), nullable=False),
         sa.Column("claimed_until", Instant()),
@@ -72,6 +74,7 @@ def _state() -> list[sa.Column[object]]:
         sa.Column("moved_to", sa.Text()),
         sa.Column("hub_url", sa.Text()),
         sa.Column("topic_url", sa.Text()),
+        sa.Column("hub_secret", sa.Text()),
         sa.Column("hub_asked_at", Instant()),
         sa.Column("hub_until", Instant()),
         sa.Column("created_at", Instant(), nullable=False),

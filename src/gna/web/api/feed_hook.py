@@ -18,12 +18,15 @@ router = APIRouter(tags=["machines"])
 @router.post(hubs.PATH, summary="There is news in a feed", status_code=202, responses=errors(401, 404, 413, 500, 503))
 async def feed_webhook(request: Request) -> JSONResponse:
     """Look at the feeds now: with `FEED_WEBHOOK_SECRET` as Bearer, or signed by a hub (WebSub)."""
-    here, said = ground(request), dict(request.query_params)
-    secret = _secret(here)
-    is_hub = hubs.speaks(said, await request.body(), request.headers.get("x-hub-signature", ""), secret)
-    if not is_hub and not _knows(request.headers.get("authorization", ""), secret):
+    here, secret = ground(request), _secret(ground(request))
+    signature, body = request.headers.get("x-hub-signature", ""), await request.body()
+    feed_id = parse_id(request.query_params.get("feed", ""))
+    if signature and feed_id and hubs.signed(body, signature, await here.look(hubs.secret_of, feed_id)):
+        await here.run(timed(hubs.ring), feed_id)
+    elif _knows(request.headers.get("authorization", ""), secret) or hubs.signed(body, signature, secret):
+        await here.run(timed(directory.ask))
+    else:
         raise NotLetIn("The secret is missing or wrong: send Authorization: Bearer <FEED_WEBHOOK_SECRET>")
-    await here.run(timed(directory.ask), feed_id=parse_id(said["feed"]) if is_hub and "feed" in said else None)
     here.ring("feeds")
     return JSONResponse({"status": "accepted"}, 202)
 
@@ -32,7 +35,8 @@ async def feed_webhook(request: Request) -> JSONResponse:
 async def feed_webhook_challenge(request: Request) -> PlainTextResponse:
     """Answers `hub.challenge` for the topics that Gna follows (WebSub)."""
     here = ground(request)
-    promise = await here.look(hubs.confirm, dict(request.query_params), _secret(here))
+    _secret(here)
+    promise = await here.look(hubs.confirm, dict(request.query_params))
     if promise.feed_id:
         await here.run(timed(hubs.believe), promise)
     return PlainTextResponse(promise.challenge)
