@@ -268,3 +268,17 @@ def test_what_was_passed_over_is_told(gna: Run, blog: Blog) -> None:
     gna("add", blog.url)
     blog.publishes("Older", ago=timedelta(days=9))
     assert gna("check").out.endswith("Passed over, since they are dated before the newest that was mailed: 1.\n")
+
+
+def test_gna_check_says_whether_the_feed_can_be_read(
+    gna: Run, blog: Blog, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FEED_URL", blog.url)
+    monkeypatch.setenv("FEED_WEBHOOK_SECRET", "short")
+    check = next(running("check", monkeypatch, capfd))
+    said = " ".join(check().out.split())
+    assert "“The Quiet Blog” can be read; posts in it: 1" in said
+    assert "ADMIN_EMAIL is not set" in said
+    assert "FEED_WEBHOOK_SECRET is short" in said
+    blog.breaks(status=404)
+    assert "cannot be read now: 127.0.0.1 answered 404 Not Found" in " ".join(check().out.split())

@@ -28,6 +28,7 @@ class Finding:
     says: str
 
 
+SECRET_MIN = 20
 STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
 
 
@@ -172,6 +173,11 @@ def _feed(settings: Settings) -> Iterator[Finding]:
         yield Finding("feed", "ok", asyncio.run(look()))
     except GnaError as error:
         yield Finding("feed", "warning", f"cannot be read now: {error}")
+    secret = settings.feed_webhook_secret
+    if secret and len(secret.get_secret_value()) < SECRET_MIN:
+        yield Finding(
+            "feed", "warning", f"FEED_WEBHOOK_SECRET can be guessed; use {SECRET_MIN} random characters or more"
+        )
     if settings.admin_email is None:
         yield Finding("feed", "warning", "ADMIN_EMAIL is not set; nobody is told when the feed keeps failing")
 

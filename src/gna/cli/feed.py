@@ -223,6 +223,8 @@ def _state(feed: dict[str, Any]) -> str:
         return f"failing ({feed['consecutive_failures']}): {screen.clean(feed['last_error'])}"
     if feed["campaign_id"]:
         return _waiting(feed["campaign_id"], feed["campaign_state"])
+    if feed["moved_to"]:
+        return f"says that it has moved for good to {screen.clean(feed['moved_to'])}; change its address"
     if feed["waiting"]:
         return "1 post waits for its time" if feed["waiting"] == 1 else f"{feed['waiting']} posts wait for their time"
     return "nothing new"

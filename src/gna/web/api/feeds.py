@@ -39,6 +39,7 @@ class FeedBody(BaseModel):
         None, description="may hold title, count, others, feed, date", examples=["{{ feed }}: {{ title }}"]
     )
     audience: dict[str, Any] | None = Field(None, description="everybody if left out", examples=[{"list": "general"}])
+    archived: bool = Field(True, description="whether everybody may read its campaigns at /archive")
 
 
 class ChangeBody(FeedBody):
