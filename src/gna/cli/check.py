@@ -175,9 +175,7 @@ def _feed(settings: Settings) -> Iterator[Finding]:
         yield Finding("feed", "warning", f"cannot be read now: {error}")
     secret = settings.feed_webhook_secret
     if secret and len(secret.get_secret_value()) < SECRET_MIN:
-        yield Finding(
-            "feed", "warning", f"FEED_WEBHOOK_SECRET can be guessed; use {SECRET_MIN} random characters or more"
-        )
+        yield Finding("feed", "warning", f"FEED_WEBHOOK_SECRET is short; use {SECRET_MIN} random characters or more")
     if settings.admin_email is None:
         yield Finding("feed", "warning", "ADMIN_EMAIL is not set; nobody is told when the feed keeps failing")
 
