@@ -1,6 +1,7 @@
 """Whatever a feed does, it does it to a process of its own, which has limits."""
 
 import asyncio
+import gc
 import os
 import sys
 from pathlib import Path
@@ -78,8 +79,16 @@ DEATHS = {
 @pytest.mark.parametrize("death", sorted(DEATHS))
 def test_a_child_that_dies_is_a_feed_that_takes_too_much(monkeypatch: pytest.MonkeyPatch, death: str) -> None:
     instead(monkeypatch, DEATHS[death])
-    with pytest.raises(NotAFeed, match="too much time or memory"):
-        asyncio.run(read_apart(feed_of(1000), content_type="", url=URL))
+    complaints: list[object] = []
+
+    async def read() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        with pytest.raises(NotAFeed, match="too much time or memory"):
+            await read_apart(feed_of(1000), content_type="", url=URL)
+        gc.collect()
+
+    asyncio.run(read())
+    assert complaints == []
 
 
 def test_a_child_that_sleeps_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

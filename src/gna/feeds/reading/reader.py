@@ -50,3 +50,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+    if process.stdin:
+        # One that has died reads no more; unless somebody hears of that, Python complains of it some time later.
+        process.stdin.close()
+        with suppress(OSError):
+            await process.stdin.wait_closed()
