@@ -36,9 +36,9 @@ def recall(tx: Connection, feed: Any, document: Document) -> Memory:
 
 def learn(tx: Connection, feed_id: str, verdict: Verdict, *, now: datetime) -> None:
     """Remember what was seen, and put what is new where it waits for its campaign."""
-    for some in _chunks(verdict.learned):
-        rows = [{"feed_id": feed_id, "key": key, "seen_at": now} for key in some]
-        tx.execute(db.insert(tx, feed_memory).values(rows).on_conflict_do_nothing())
+    if verdict.learned:
+        rows = [{"feed_id": feed_id, "key": key, "seen_at": now} for key in verdict.learned]
+        tx.execute(db.insert(tx, feed_memory).on_conflict_do_nothing(), rows)
     if verdict.new:
         tx.execute(
             sa.insert(feed_entries),
