@@ -173,6 +173,24 @@ def test_posts_that_all_have_the_same_guid_are_told_by_their_addresses() -> None
     assert follower.finds(*same) == []
 
 
+def test_untitled_posts_are_known_by_their_words_when_guids_change() -> None:
+    notes = [post(number, title="", excerpt=f"Note {number}") for number in range(2)]
+    changed = [replace(note, guid=f"https://{note.guid}") for note in notes]
+    assert Follower(*notes).looks(*changed).new == ()
+
+
+def test_one_post_at_two_addresses_is_one() -> None:
+    both = [post(2), post(2, link=f"{SITE}2?ref=b")]
+    assert Follower(post(1)).finds(*both, post(1)) == ["Post 2"]
+    assert Follower(post(2), post(1)).finds(*both, post(1)) == []
+
+
+def test_a_text_that_changes_all_the_time_is_not_remembered_all_the_time() -> None:
+    follower = Follower(post(1))
+    for count in range(5):
+        assert follower.looks(post(1, excerpt=f"{count} comments")).learned == ()
+
+
 def test_posts_that_share_an_address_are_told_by_their_guids() -> None:
     live = [post(number, link=f"{SITE}live", title="Live") for number in range(4)]
     follower = Follower(*live[:2])

@@ -130,7 +130,7 @@ def test_a_look_of_a_process_that_died_is_taken_over_when_its_lease_ends(room: R
 
 
 def test_whoever_was_too_slow_writes_nothing(room: Room, web: Web) -> None:
-    lapse = clock.now() + 2 * LEASE
+    lapse = clock.now() + LEASE / 2
     feed = room.follows(meanwhile(web, "/feed", lambda: room.changes(feed, claimed_until=lapse)))
     room.works()
     row = room.row(feed)
@@ -375,6 +375,49 @@ def test_a_feed_at_another_address_goes_on_where_it_was(room: Room, web: Web) ->
     assert room.new() == ["Published meanwhile"]
     [row] = room.rows(feeds)
     assert (row.url, row.mode, row.subject) == (new.url, "draft", "{{ feed }}")
+
+
+def test_a_feed_that_comes_back_from_a_wrong_address_knows_where_it_was(room: Room, web: Web) -> None:
+    ours, wrong = Blog(web, "/ours"), Blog(web, "/wrong")
+    for number in range(10):
+        ours.publishes(f"Post {number}", ago=timedelta(days=10 - number))
+    older = [*ours.posts]
+    feed = room.follows(ours.url)
+    room.works()
+    for stray_is_from in (timedelta(days=3000), timedelta()):
+        wrong.posts.clear()
+        wrong.publishes(f"Stray of {stray_is_from}", ago=stray_is_from)
+        moves(room, feed, wrong.url)
+        moves(room, feed, ours.url)
+        assert room.new() == []
+    ours.publishes("Longer ago", ago=timedelta(days=500))
+    ours.publishes("News", ago=timedelta(minutes=1))
+    assert len(ours.posts) == len(older) + 2
+    moves(room, feed, wrong.url)
+    moves(room, feed, ours.url)
+    assert room.new() == ["News"]
+
+
+def test_an_empty_feed_at_another_address_is_no_first_look(room: Room, web: Web) -> None:
+    old, new = Blog(web, "/old"), Blog(web, "/new")
+    old.publishes("Old", ago=HOUR)
+    feed = room.follows(old.url)
+    room.works()
+    new.serves()
+    moves(room, feed, new.url)
+    assert room.row(feed).known_since is None
+    new.posts = [*old.posts]
+    new.publishes("News", ago=timedelta(minutes=1))
+    room.rings(feed)
+    room.works()
+    assert room.new() == ["News"]
+
+
+def moves(room: Room, feed: str, url: str) -> None:
+    """Somebody gives the feed another address, and it is looked at."""
+    with room.db.write() as tx:
+        directory.edit(tx, feed, {"url": url}, now=clock.now())
+    room.works()
 
 
 def test_who_looks_more_often_does_not_wait_for_what_was_planned(room: Room, web: Web) -> None:

@@ -99,6 +99,13 @@ def test_a_child_that_sleeps_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert is_gone(tmp_path / "pid")
 
 
+def test_a_child_that_never_stops_talking_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    instead(monkeypatch, "import os\nwhile True: os.write(1, b'x' * 65536)")
+    monkeypatch.setattr(reader, "PATIENCE", 0.5)
+    with pytest.raises(NotAFeed, match="too much time or memory"):
+        asyncio.run(asyncio.wait_for(read_apart(b"x", content_type="", url=URL), 20))
+
+
 def test_a_child_that_nobody_waits_for_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     instead(monkeypatch, SLEEPER.format(tmp_path / "pid"))
 

@@ -230,10 +230,14 @@ class TestPostDelivery:
         newsroom.desk.provider.refuses(READER, permanently=True)
         blog.publishes("News")
         assert newsroom.works()["last_processed_at"] == marker
+        newsroom.works()
+        assert newsroom.campaigns()[0]["held"].startswith("It could be sent to nobody at all.")
         newsroom.desk.provider.takes(READER)
         newsroom.desk.retries(newsroom.campaigns()[0])
         assert newsroom.works()["last_processed_at"] > marker
-        assert newsroom.subjects() == ["News"]
+        assert newsroom.campaigns()[0]["held"] is None
+        assert newsroom.subjects(to=ADMIN) == ["A campaign of The Quiet Web waits for you"]
+        assert newsroom.subjects(to=READER) == ["News"]
 
     def test_nobody_to_send_to_is_delivered_too(self, newsroom: Newsroom, blog: Blog) -> None:
         person = newsroom.client.get("/admin/api/subscribers").json()["items"][0]
@@ -359,7 +363,7 @@ class TestSafety:
         marker = newsroom.feed()["last_processed_at"]
         assert newsroom.works()["last_processed_at"] == marker
         [campaign] = newsroom.campaigns()
-        assert (campaign["state"], campaign["held"][:16]) == ("draft", "Nobody is in the")
+        assert (campaign["state"], campaign["held"][:16]) == ("draft", "Nobody is in its")
         assert newsroom.desk.got() == [ADMIN]
 
     def test_what_comes_with_an_old_date_is_counted(self, newsroom: Newsroom, blog: Blog) -> None:

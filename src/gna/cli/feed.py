@@ -8,7 +8,7 @@ import typer
 from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, timed
-from gna.errors import NotAllowedNow, NotFound
+from gna.errors import NotAllowedNow, NotFound, Refused
 
 app = typer.Typer(help="Look at feeds, whose new posts become campaigns.", no_args_is_help=True)
 
@@ -97,12 +97,15 @@ def change(
     list_key: ListKey = None,
     archived: Archived = None,
     active: Annotated[bool | None, typer.Option("--active/--paused", help="Whether it is looked at.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where it is from now on.")] = None,
 ) -> None:
     """Change what becomes of a feed's posts; what is left out stays."""
     from gna.feeds import directory
 
     when = {"cadence": cadence, "at": at, "zone": zone, "weekday": weekday, "monthday": monthday}
-    said = _said({"mode": mode, "subject": subject, "archived": archived, "active": active, **when}, list_key)
+    said = _said(
+        {"mode": mode, "subject": subject, "archived": archived, "active": active, "url": url, **when}, list_key
+    )
     wish = directory.parse(said)
     with start.opened() as (_, db), db.write() as tx:
         feed_id = _the(tx, which)["id"]
@@ -172,10 +175,21 @@ def _found(tx: Any, which: str) -> list[dict[str, Any]]:
     found, _ = directory.listed(tx, page=1, per_page=ALL)
     if not found:
         raise NotFound("There is no feed yet: set FEED_URL, or add one with `gna feed add ADDRESS`")
-    chosen = [feed for feed in found if not which or which in (feed["id"], feed["url"])]
+    named = {which, _spelled(which)}
+    chosen = [feed for feed in found if not which or named & {feed["id"], feed["url"]}]
     if not chosen:
         raise NotFound("There is no such feed; `gna feed list` shows them")
     return chosen
+
+
+def _spelled(which: str) -> str:
+    """An address as it is kept."""
+    from gna.feeds.address import parse_address
+
+    try:
+        return parse_address(which)
+    except Refused:
+        return which
 
 
 def _the(tx: Any, which: str) -> dict[str, Any]:
@@ -189,13 +203,13 @@ def _told(before: dict[str, Any], after: dict[str, Any]) -> str:
     url = screen.clean(after["url"])
     if after["last_error"]:
         return f"{url}: {screen.clean(after['last_error'])}"
-    if before["known_since"] is None:
-        return f"{url}: this was the first look; posts from now on are mailed."
     older = after["passed_over"] - before["passed_over"]
     passed = f" Passed over, since they are dated before the newest that was mailed: {older}." if older else ""
     if after["campaign_id"] and after["campaign_id"] != before["campaign_id"]:
         what = "which waits for you" if after["campaign_state"] == "draft" else "which is being sent"
         return f"{url}: new posts became the campaign {after['campaign_id']}, {what}.{passed}"
+    if before["known_since"] is None:
+        return f"{url}: this was the first look; posts from now on are mailed."
     return f"{url}: {_state(after)}.{passed}"
 
 

@@ -7,7 +7,7 @@ that is known is never new.
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,6 +37,8 @@ class Memory:
     keys: Collection[str] = ()
     # Whether any post was ever seen.
     anything: bool = False
+    # Whether this is the first look at another address of the same feed.
+    has_moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ def decide(document: Document, memory: Memory, *, now: datetime) -> Verdict:
     for entry, keys in keyed(document):
         if known.isdisjoint(keys):
             (new if _is_newer(entry, memory.marker, now) else older).append(entry)
-        learned += [key for key in keys if key not in known]
+            learned += keys
+        else:
+            # Its text may change with every look, and is needed only of what has no other name.
+            learned += [key for key in keys[:-1] if key not in known]
         known.update(keys)
     if memory.since is None:
         return Verdict(learned=tuple(learned), marker=latest((entry.published for entry in document.entries), now))
@@ -79,47 +84,52 @@ def latest(dates: Iterable[datetime | None], now: datetime) -> datetime | None:
 
 
 def keyed(document: Document) -> Iterator[tuple[Entry, list[str]]]:
-    """Each post with the names under which it would be known again."""
+    """Each post with the names under which it would be known again; the last is that of its whole text."""
     # What several posts share names none of them, nor does the address of the whole site.
-    links = Counter(_link(entry) for entry in document.entries)
+    links = Counter(_plain(entry.link) for entry in document.entries)
     moments = Counter(_moment(entry) for entry in document.entries)
-    # Posts at several places that have the same guid are several: somebody's software gives every post the same.
-    places = Counter(guid for guid, _ in {(entry.guid, _link(entry)) for entry in document.entries})
+    unclear = _given_to_several(document.entries)
     site = _plain(document.site)
     for entry in document.entries:
-        guid, link, moment = entry.guid, _link(entry), _moment(entry)
+        link, moment = _plain(entry.link), _moment(entry)
         keys = _keys(
             entry,
-            guid=guid if places[guid] == 1 else None,
+            guid=entry.guid if entry.guid not in unclear else None,
             link=link if links[link] == 1 and link != site else "",
             moment=moment if moments[moment] == 1 else "",
         )
         yield entry, list(keys)
 
 
+def _given_to_several(entries: Iterable[Entry]) -> set[str | None]:
+    """Guids of posts that have neither place nor title and date in common: some software gives every post the same."""
+    places, moments = defaultdict[str | None, set[str]](set), defaultdict[str | None, set[str]](set)
+    for entry in entries:
+        places[entry.guid].add(_plain(entry.link))
+        moments[entry.guid].add(_moment(entry))
+    return {guid for guid in places if len(places[guid]) > 1 and len(moments[guid]) > 1}
+
+
 def _keys(entry: Entry, *, guid: str | None, link: str, moment: str) -> Iterator[str]:
-    yield _key("text", entry.title, entry.excerpt, str(entry.published), entry.guid or "", _link(entry))
     if guid:
         yield _key("guid", guid)
     elif link:
         yield _key("link", link)
     # The same post when the feed changes its guids, begins or ceases to have them, or moves to another address.
-    if entry.title and link:
-        yield _key("title and link", _title(entry), link)
+    if link and _said(entry):
+        yield _key("words and link", _said(entry), link)
     if moment:
-        yield _key("title and date", moment)
+        yield _key("words and date", moment)
+    yield _key("text", entry.title, entry.excerpt, str(entry.published), entry.guid or "", _plain(entry.link))
 
 
-def _link(entry: Entry) -> str:
-    return _plain(entry.link)
-
-
-def _title(entry: Entry) -> str:
-    return " ".join(entry.title.lower().split())
+def _said(entry: Entry) -> str:
+    """Its title; what has none begins with its text."""
+    return " ".join((entry.title or entry.excerpt).lower().split())
 
 
 def _moment(entry: Entry) -> str:
-    return f"{entry.published.isoformat()} {_title(entry)}" if entry.published and entry.title else ""
+    return f"{entry.published.isoformat()} {_said(entry)}" if entry.published and _said(entry) else ""
 
 
 def _key(*parts: str) -> str:
@@ -154,6 +164,6 @@ def _hold(new: Sequence[Entry], document: Document, memory: Memory, since: datet
     # The feed was empty at the first look, and now it is full of posts that are older than that look.
     old = [entry for entry in new if entry.published and entry.published < since - timedelta(days=1)]
     is_restored = not memory.anything and len(old) >= FEW
-    if (count >= FEW and is_another) or is_restored or (count >= MANY and count * 2 >= all):
+    if (count >= FEW and (is_another or memory.has_moved)) or is_restored or (count >= MANY and count * 2 >= all):
         return HOLD.format(new=count, all=all)
     return None

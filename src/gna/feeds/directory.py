@@ -15,6 +15,7 @@ from gna.campaigns.table import campaigns
 from gna.errors import NotAllowedNow, Refused
 from gna.feeds import cadence, digest, memory
 from gna.feeds.address import parse_address
+from gna.feeds.fetch import LONGEST_WAIT
 from gna.feeds.table import Mode, change, e, f, feed_entries, feeds, get, locked
 
 logger = log.get(__name__)
@@ -82,7 +83,8 @@ def skip(tx: Connection, feed_id: str) -> None:
 def follow_setting(tx: Connection, url: str | None, *, interval: timedelta, now: datetime) -> None:
     """For a server that starts: follow what FEED_URL names, and nothing that it named before."""
     # Who looks more often from now on does not wait for what was planned before; a website's own wish is kept.
-    sooner = sa.update(feeds).where(f.due_at > now + interval, f.consecutive_failures == 0)
+    wish = sa.and_(f.consecutive_failures > 0, f.due_at <= now + LONGEST_WAIT)
+    sooner = sa.update(feeds).where(f.due_at > now + interval, sa.not_(wish))
     tx.execute(sooner.values(due_at=now + interval))
     before = tx.execute(sa.select(f.id, f.url).where(f.configured).limit(1)).one_or_none()
     if before is not None and before.url != url:
@@ -113,7 +115,8 @@ def _follow(tx: Connection, url: str, *, now: datetime) -> None:
 def _moved(now: datetime) -> dict[str, Any]:
     """What changes with a feed's address. Whoever looks at the old one now must not write down what is there."""
     forgotten = ("claimed_until", "known_since", "etag", "last_modified", "moved_to")
-    return dict.fromkeys(forgotten) | {"due_at": now}
+    hub = ("hub_url", "topic_url", "hub_secret", "hub_asked_at", "hub_until")
+    return dict.fromkeys((*forgotten, *hub)) | {"due_at": now}
 
 
 def listed(tx: Connection, *, page: int, per_page: int) -> tuple[list[dict[str, Any]], int]:

@@ -6,6 +6,7 @@ Everything is in rows, and each change is one transaction. A process may die any
 from datetime import datetime, time
 from enum import Enum
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -16,6 +17,7 @@ from gna.campaigns.audience import Audience, count
 from gna.campaigns.publish import cancel
 from gna.campaigns.states import ENDED, Sending, State
 from gna.campaigns.table import campaigns, d, deliveries, move, touch
+from gna.campaigns.table import locked as locked_campaign
 from gna.campaigns.writing import Wish
 from gna.db import Database, timed
 from gna.delivery.mailings import mailings
@@ -30,7 +32,14 @@ from gna.feeds.table import Mode, change, e, f, feeds, locked
 logger = log.get(__name__)
 
 AS_DRAFTS = "Campaigns of this feed wait for you as drafts, because its mode is draft."
-NOBODY = "Nobody is in the audience of its feed, so nobody would get it. Change the audience, then send or delete it."
+NOBODY = (
+    "Nobody is in its audience, so nobody would get it. "
+    "Change the audience of this campaign and of its feed, then send or delete it."
+)
+REACHED_NOBODY = (
+    "It could be sent to nobody at all. Mend the cause and try it again (gna campaigns retry), "
+    "or let go of it (gna feed skip)."
+)
 
 
 class Fate(Enum):
@@ -71,13 +80,21 @@ class Editor:
 def _due(tx: Connection, *, now: datetime) -> list[str]:
     """The feeds of which something can be done; most of the time none."""
     some = sa.select(feeds).where(f.id.in_(sa.select(e.feed_id)))
-    return [feed.id for feed in tx.execute(some).all() if _has_work(tx, feed, now)]
+    return [feed.id for feed in tx.execute(some).all() if _may_have_work(tx, feed, now)]
+
+
+def _may_have_work(tx: Connection, feed: Any, now: datetime) -> bool:
+    try:
+        return _has_work(tx, feed, now)
+    except ZoneInfoNotFoundError:
+        logger.error("the time zone of a feed is not known on this machine", feed=feed.id, zone=feed.zone)
+        return False
 
 
 def _has_work(tx: Connection, feed: Any, now: datetime) -> bool:
     campaign_id = open_campaign(tx, feed.id)
     if campaign_id is not None:
-        return _fate(tx, campaign_id) is not Fate.OPEN or _missed(tx, campaign_id) is not None
+        return _fate(tx, campaign_id) is not Fate.OPEN or _stuck(tx, campaign_id) is not None
     oldest = tx.scalar(sa.select(sa.func.min(e.found_at)).where(e.feed_id == feed.id))
     return bool(feed.active and oldest and _cadence(feed).next(oldest) <= now)
 
@@ -98,16 +115,21 @@ def _tend(tx: Connection, feed_id: str, *, notices: Notices, now: datetime) -> N
 
 
 def _tell(tx: Connection, feed: Any, campaign_id: str, notices: Notices, now: datetime) -> None:
-    """A campaign that could not be started in its time becomes a draft, and the admin hears of it."""
-    if (why := _missed(tx, campaign_id)) is not None:
-        cancel(tx, campaign_id, now=now)
+    """The admin hears once of a campaign that waits for them; one that was not started becomes a draft."""
+    state = locked_campaign(tx, campaign_id).state
+    if (why := _stuck(tx, campaign_id)) is not None:
+        if state == State.SCHEDULED:
+            cancel(tx, campaign_id, now=now)
         touch(tx, campaign_id, now=now, held=why)
         notices.waits(tx, feed, campaign_id, why=why, now=now)
 
 
-def _missed(tx: Connection, campaign_id: str) -> str | None:
-    its = (campaigns.c.id == campaign_id, campaigns.c.state == State.SCHEDULED)
-    return tx.scalar(sa.select(campaigns.c.held).where(*its))
+def _stuck(tx: Connection, campaign_id: str) -> str | None:
+    """Why a campaign goes on only if a person does something, if they were not told yet."""
+    its = tx.execute(sa.select(campaigns.c.state, campaigns.c.held).where(campaigns.c.id == campaign_id)).one()
+    if its.state == State.SCHEDULED:
+        return str(its.held) if its.held else None
+    return REACHED_NOBODY if its.state == State.PUBLISHED and not its.held else None
 
 
 def _conclude(tx: Connection, feed: Any, campaign_id: str, fate: Fate) -> None:
@@ -117,6 +139,7 @@ def _conclude(tx: Connection, feed: Any, campaign_id: str, fate: Fate) -> None:
         dates = [latest([post.published_at], post.found_at) for post in tx.execute(its).all()]
         newest = max((date for date in (*dates, feed.last_processed_at) if date), default=None)
         change(tx, feed.id, last_processed_at=newest)
+        tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id).values(held=None))
     memory.drop(tx, feed.id, campaign_id)
     logger.info("the campaign of a feed has ended", feed=feed.id, campaign=campaign_id, fate=fate.value)
 

@@ -50,7 +50,8 @@ def found(feed: Any, hub: str | None, topic: str | None) -> dict[str, Any]:
     if (hub, topic) == (feed.hub_url, feed.topic_url):
         return {}
     # When it was asked stays: a feed that names another hub every time makes us call nobody more often.
-    return {"hub_url": hub, "topic_url": topic, "hub_until": None}
+    secret = {} if hub == feed.hub_url else {"hub_secret": None}
+    return {"hub_url": hub, "topic_url": topic, "hub_until": None, **secret}
 
 
 async def subscribe(db: Database, feed: Any, settings: Settings) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import db, ids
-from gna.feeds.decide import Memory, Verdict, keyed
+from gna.feeds.decide import Memory, Verdict, keyed, latest
 from gna.feeds.entry import Document
 from gna.feeds.table import e, feed_entries, feed_memory
 
@@ -17,18 +17,22 @@ m = feed_memory.c
 CHUNK = 500
 
 
-def recall(tx: Connection, feed: Any, document: Document) -> Memory:
+def recall(tx: Connection, feed: Any, document: Document, *, now: datetime) -> Memory:
     """What we know of a feed, and of the posts in it."""
-    wanted = [key for _, keys in keyed(document) for key in keys]
+    posts = list(keyed(document))
+    wanted = [key for _, keys in posts for key in keys]
     known = {
         key
         for some in _chunks(wanted)
         for key in tx.scalars(sa.select(m.key).where(m.feed_id == feed.id, m.key.in_(some)))
     }
+    # At another address it may be the same feed: then something in it is known, and tells where we were.
+    has_moved = feed.known_since is None and bool(known)
+    seen = [entry.published for entry, keys in posts if not known.isdisjoint(keys)] if has_moved else []
     return Memory(
-        # At another address it may be the same feed: then something in it is known.
-        since=feed.known_since or (feed.created_at if known else None),
-        marker=feed.last_processed_at,
+        since=feed.known_since or (feed.created_at if has_moved else None),
+        marker=latest(seen, now) if has_moved else feed.last_processed_at,
+        has_moved=has_moved,
         keys=known,
         anything=bool(known) or tx.scalar(sa.select(sa.literal(1)).where(m.feed_id == feed.id).limit(1)) is not None,
     )

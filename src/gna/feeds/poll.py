@@ -88,7 +88,7 @@ class Poller:
         """Begin as many looks as there is room for; False if there is none under way."""
         if not self._stopping and len(self._looks) < TOGETHER:
             due = [feed_id for feed_id in await self._db.look(timed(_due)) if feed_id not in self._looks]
-            for feed_id in due[: TOGETHER - len(self._looks)]:
+            for feed_id in due[: TOGETHER - len(self._looks)] if not self._stopping else ():
                 self._looks[feed_id] = asyncio.create_task(self._check(feed_id))
         return bool(self._looks)
 
@@ -117,7 +117,7 @@ class Poller:
         if feed is None:
             return False
         try:
-            failed = await self._attempt(feed, fresh=now)
+            failed = await self._attempt(feed, fresh=now or self._is_early(feed))
         except asyncio.CancelledError:
             # Who comes next need not wait for somebody who has left.
             await self._db.run(timed(_release), feed)
@@ -127,6 +127,11 @@ class Poller:
         else:
             await self._ask_hub(feed_id)
         return True
+
+    def _is_early(self, feed: Any) -> bool:
+        """Whether somebody rang: then what caches on the way have is not good enough."""
+        looked = feed.last_checked_at
+        return looked is not None and clock.now() - looked < self._settings.feed_check_interval * 0.9
 
     async def _attempt(self, feed: Any, *, fresh: bool) -> Failed | None:
         """Look, and write down what that brought; or say why it could not be done."""
@@ -180,14 +185,19 @@ class Poller:
 
 def _due(tx: Connection, *, now: datetime) -> list[str]:
     its_time = sa.and_(f.due_at <= now, f.claimed_until.is_(None))
-    wanted = sa.select(f.id).where(f.active, sa.or_(its_time, f.claimed_until <= now))
+    wanted = sa.select(f.id).where(f.active, sa.or_(its_time, _is_over(now)))
     return list(tx.scalars(wanted.order_by(f.due_at)))
+
+
+def _is_over(now: datetime) -> sa.ColumnElement[bool]:
+    """Whoever had it has died, or had a clock that was far ahead."""
+    return sa.or_(f.claimed_until <= now, f.claimed_until > now + LEASE)
 
 
 def _claim(tx: Connection, feed_id: str, *, early: bool, interval: timedelta, now: datetime) -> Any:
     """The feed, if this process looks at it now. The next look is planned already: who asks meanwhile gets one."""
-    free = sa.or_(f.claimed_until.is_(None), f.claimed_until <= now)
-    due = sa.true() if early else sa.and_(f.active, sa.or_(f.due_at <= now, f.claimed_until <= now))
+    free = sa.or_(f.claimed_until.is_(None), _is_over(now))
+    due = sa.true() if early else sa.and_(f.active, sa.or_(f.due_at <= now, _is_over(now)))
     mine = sa.update(feeds).where(f.id == feed_id, free, due)
     won = tx.execute(mine.values(claimed_until=now + LEASE, due_at=now + interval).returning(*feeds.c)).one_or_none()
     if won is None and early:
@@ -218,14 +228,17 @@ def _settle(tx: Connection, claimed: Any, look: Look, *, notices: Notices, now: 
 
 def _learn(tx: Connection, feed: Any, fetched: Fetched, document: Document, now: datetime) -> dict[str, Any]:
     """Remember the posts; says what changes in the feed's row."""
-    remembered = memory.recall(tx, feed, document)
+    remembered = memory.recall(tx, feed, document, now=now)
     verdict = decide(document, remembered, now=now)
     memory.learn(tx, feed.id, verdict, now=now)
     found = {"new": len(verdict.new), "passed_over": verdict.passed_over}
     logger.info("feed checked", feed=feed.id, entries=len(document.entries), **found)
-    first = {"last_processed_at": verdict.marker} if remembered.since is None else {}
+    # At another address it may be empty for a while; then the first look is yet to come.
+    is_bare = remembered.since is None and remembered.anything and not document.entries
+    marker = remembered.marker if remembered.has_moved else verdict.marker
+    is_first = feed.known_since is None and not is_bare
+    first: dict[str, Any] = {"known_since": now, "last_processed_at": marker} if is_first else {}
     return first | {
-        "known_since": feed.known_since or now,
         "held": verdict.hold or feed.held,
         "passed_over": feed.passed_over + verdict.passed_over,
         "title": document.title or None,

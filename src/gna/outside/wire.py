@@ -153,9 +153,12 @@ class Line(httpcore2.AsyncNetworkBackend):
         ips = await loop.run_in_executor(_lookups(), resolve, host)
         if not ips:
             raise socket.gaierror(socket.EAI_NONAME, "There is no address")
-        if any(map(is_link_local, ips)):
-            raise PrivateAddress(host)  # where clouds keep the keys of a machine; no website is there
         permitted = self._rules.any_private or host in self._rules.private_hosts
+        if permitted:
+            # Where clouds keep the keys of a machine; no website is only there.
+            ips = [ip for ip in ips if not is_link_local(ip)]
+            if not ips:
+                raise PrivateAddress(host)
         # One private address among public ones is refused too: it would be the one that answers, sooner or later.
         if not permitted and not all(map(is_public, ips)):
             raise PrivateAddress(host)

@@ -49,7 +49,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
+        # Not only waited for: as long as something is left to be read of it, Python does not believe that it is gone.
+        with suppress(OSError):
+            await process.communicate()
     if process.stdin:
         # One that has died reads no more; unless somebody hears of that, Python complains of it some time later.
         process.stdin.close()
