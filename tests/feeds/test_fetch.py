@@ -126,7 +126,6 @@ def test_an_empty_feed_is_left_to_whoever_reads_it(web: Web, status: int) -> Non
 def test_what_a_server_says_instead_is_one_sentence(web: Web, status: int, sentence: str) -> None:
     failed = failure(web.serves("/feed", "<h1>No!</h1>", status=status) + "?token=secret")
     assert str(failed) == f"{HOST} {sentence}"
-    assert failed.is_gone == (status == 410)
     assert failed.retry_after is None
 
 

@@ -17,7 +17,7 @@ SLOTS = {
 NOTICES = {
     "feed_failing": {"site", "base_url", "feed", "failures", "error"},
     "feed_well": {"site", "feed"},
-    "feed_held": {"site", "base_url", "feed", "why", "campaign"},
+    "feed_waits": {"site", "base_url", "feed", "why", "campaign"},
 }
 ALL = SLOTS | NOTICES
 EVERY = [(name, language) for name in ALL for language in LANGUAGES]

@@ -67,9 +67,7 @@ def parse_every(value: object) -> str:
 
 def parse_at(value: object) -> str:
     """A time of day, as people write it."""
-    found = (
-        re.fullmatch(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", value.strip(), re.ASCII) if isinstance(value, str) else None
-    )
+    found = CLOCK.fullmatch(value.strip()) if isinstance(value, str) else None
     if not found:
         raise Refused("at must be a time of day: 09:00")
     return f"{int(found[1]):02}:{found[2]}"

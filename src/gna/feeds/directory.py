@@ -90,7 +90,7 @@ def follow_setting(tx: Connection, url: str | None, *, interval: timedelta, now:
     if before is not None and before.url != url:
         if url is not None and tx.scalar(sa.select(f.id).where(f.url == url)) is None:
             # The same feed at another address, or another one: its first look tells. What becomes of it stays.
-            change(tx, before.id, url=url, active=True, **_moved(now))
+            change(tx, before.id, url=url, **_moved(now))
             return
         tx.execute(sa.update(feeds).where(f.configured, f.url != (url or "")).values(configured=False, active=False))
         logger.warning("FEED_URL names this feed no more, so it rests", feed=before.id)

@@ -58,12 +58,10 @@ class Fetched:
 class FetchFailed(Unreachable):
     """There is no feed to be had now; the message says why and what to do."""
 
-    def __init__(self, message: str, *, retry_after: timedelta | None = None, is_gone: bool = False) -> None:
+    def __init__(self, message: str, *, retry_after: timedelta | None = None) -> None:
         super().__init__(message)
         # How long the server wants to be left alone.
         self.retry_after = retry_after
-        # Whether the server says that it is for ever.
-        self.is_gone = is_gone
 
 
 async def fetch(
@@ -172,7 +170,7 @@ def _failure(answer: Answer) -> FetchFailed:
     if answer.status in ASKED_TOO_MUCH:
         wait = retry_after(answer.headers.get("retry-after", ""), now=clock.now())
     said = f"{parse(answer.url).shown} answered {_named(answer.status)}"
-    return FetchFailed(f"{said}; {_advice(answer.status)}.", retry_after=wait, is_gone=answer.status == HTTPStatus.GONE)
+    return FetchFailed(f"{said}; {_advice(answer.status)}.", retry_after=wait)
 
 
 def _named(status: int) -> str:

@@ -39,9 +39,9 @@ class Notices:
         self._post(tx, "feed_well", {"feed": feed.url}, now)
 
     def waits(self, tx: Connection, feed: Any, campaign_id: str, *, why: str, now: datetime) -> None:
-        """Its new posts wait in a draft, because a person has to look at them, or wants to."""
+        """Its campaign goes on only if a person does something, or wants to look at it first."""
         logger.warning("the campaign of a feed waits for a person", feed=feed.id, campaign=campaign_id)
-        self._post(tx, "feed_held", {"feed": feed.url, "why": why, "campaign": campaign_id}, now)
+        self._post(tx, "feed_waits", {"feed": feed.url, "why": why, "campaign": campaign_id}, now)
 
     def _post(self, tx: Connection, name: str, slots: dict[str, str], now: datetime) -> None:
         if self.admin:
