@@ -11,6 +11,8 @@ import httpx2
 import pytest
 
 from gna import clock
+from gna.campaigns.frame import frame_of
+from gna.campaigns.publisher import Publisher
 from gna.config import Settings
 from gna.db import Database
 from gna.web.ground import Ground
@@ -150,7 +152,23 @@ class TestEmailDelivery:
     def test_the_configured_template_is_around_the_entries(self, newsroom: Newsroom, blog: Blog) -> None:
         blog.publishes("News")
         newsroom.works()
-        assert "The Quiet Web" in html(newsroom.mails()[0])  # the template's heading
+        assert "The Quiet Web" in html(newsroom.mails()[0])  # the heading of our own
+
+    def test_the_template_may_be_the_operators(self, newsroom: Newsroom, blog: Blog, tmp_path: Path) -> None:
+        own = tmp_path / "own.mjml"
+        own.write_text(
+            "<mjml><mj-body><mj-section><mj-column><mj-text>Salve, {{ greeting }}! {{ content }}{{ footer }}</mj-text>"
+            "</mj-column></mj-section></mj-body></mjml>"
+        )
+        settings = newsroom.settings.model_copy(update={"campaign_template": own})
+        blog.publishes("News")
+        newsroom.looks()
+        newsroom.edits()
+        Publisher(newsroom.db, frame=frame_of(settings), stale_after=timedelta(hours=6)).work()
+        newsroom.desk.works()
+        [mail] = newsroom.mails()
+        assert "Salve, Hi!" in html(mail)
+        assert 'href="https://blog.example.org/news"' in html(mail)
 
     def test_personalization_greets_by_nickname_or_generically(self, newsroom: Newsroom, blog: Blog) -> None:
         newsroom.desk.has_readers("bob@example.org", nickname="Bob")
@@ -195,7 +213,17 @@ class TestEmailDelivery:
         newsroom.works()
         people = newsroom.client.get("/admin/api/subscribers").json()["items"]
         assert [(person["email"], person["status"]) for person in people] == [(READER, "Activated")]
-        assert "451 try later" in logged() or newsroom.campaigns()[0]["deliveries"][0]["waiting_for"]
+        assert newsroom.campaigns()[0]["deliveries"][0]["waiting_for"] == "451 try later"
+        newsroom.desk.provider.takes(READER)
+        newsroom.desk.provider.refuses("bob@example.org", permanently=True)
+        newsroom.desk.has_readers("bob@example.org")
+        newsroom.client.delete(f"/admin/api/subscribers/{people[0]['id']}")
+        newsroom.works()
+        blog.publishes("More", ago=timedelta(minutes=1))
+        newsroom.works()
+        assert "state=failed" in logged()
+        people = newsroom.client.get("/admin/api/subscribers").json()["items"]
+        assert [(person["email"], person["status"]) for person in people] == [("bob@example.org", "Activated")]
 
 
 class TestPostDelivery:
