@@ -10,7 +10,21 @@ ROOT = Path(gna.__file__).parent
 
 # From the ground up: a room may use its own floor's ground and every floor below, never one above or beside.
 FLOORS: list[set[str]] = [
-    {"errors", "clock", "ids", "kinds", "tokens", "config", "log", "metrics", "limits", "group", "db", "outside"},
+    {
+        "errors",
+        "clock",
+        "ids",
+        "kinds",
+        "tokens",
+        "config",
+        "log",
+        "metrics",
+        "limits",
+        "group",
+        "db",
+        "lines",
+        "outside",
+    },
     {"mail"},
     {"outbox"},
     {"jobs"},

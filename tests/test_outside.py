@@ -798,20 +798,16 @@ def test_whatever_else_a_server_says(data: strategies.DataObject) -> None:
         asked(server.at("/"))
 
 
-def drips(connection: socket.socket) -> None:
+def drips(connection: socket.socket, begins: bytes = b"\r\n") -> None:
     connection.recv(65536)
-    connection.sendall(OK + b"\r\n")
+    connection.sendall(OK + begins)
     while True:
         connection.sendall(b"x")
         time.sleep(0.05)
 
 
 def drips_headers(connection: socket.socket) -> None:
-    connection.recv(65536)
-    connection.sendall(OK + b"X: ")
-    while True:
-        connection.sendall(b"x")
-        time.sleep(0.05)
+    drips(connection, begins=b"X: ")
 
 
 def is_silent(connection: socket.socket) -> None:

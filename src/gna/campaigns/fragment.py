@@ -3,8 +3,8 @@
 import html
 import re
 
+from gna.lines import shortened
 from gna.mail.render.allowed import BLOCKS
-from gna.mail.render.text import shortened
 
 EXCERPT = 200
 HEADING = re.compile(r"<(/?)h([1-6])\b")

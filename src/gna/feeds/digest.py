@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from gna.campaigns.writing import BODY_MAX, PREHEADER_MAX, SUBJECT_MAX
 from gna.campaigns.writing import parse_subject as parse_subject_of_campaign
 from gna.errors import Refused
+from gna.lines import shortened
 from gna.mail.render.fields import WORD_JOINER, WRITTEN, without_slots
-from gna.mail.render.text import shortened
 
 # What a subject may say of the posts; every other field is one of the campaign's.
 FIELDS = ("title", "count", "others", "feed", "date")

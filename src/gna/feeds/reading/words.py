@@ -6,6 +6,7 @@ from html import unescape
 from unicodedata import category
 
 from gna.feeds.entry import EXCERPT_MAX, TITLE_MAX
+from gna.lines import shortened
 
 # An excerpt is in the beginning of a text; the rest is never looked at, however long a hostile feed makes it.
 LOOKED_AT = 20_000
@@ -54,7 +55,7 @@ def title(text: object, *, markup: bool = False) -> str:
     for turn in range(2):
         if (markup and not turn) or PAIR.search(said) or VOID.search(said) or ENTITY.search(said):
             said = prose(said)
-    said = shortened(said, TITLE_MAX)
+    said = shortened(storable(said), TITLE_MAX)
     return said if any(category(letter)[0] not in "CZ" for letter in said) else ""
 
 
@@ -132,11 +133,3 @@ def storable(text: str) -> str:
 def one_line(text: str) -> str:
     """The text as one line with single spaces."""
     return " ".join(storable(text).split())
-
-
-def shortened(text: str, length: int) -> str:
-    """The text in one line, cut at a word."""
-    whole = one_line(text)
-    if len(whole) <= length:
-        return whole
-    return (whole[: length - 1].rpartition(" ")[0] or whole[: length - 1]).rstrip(" ,.;:–—-") + "…"

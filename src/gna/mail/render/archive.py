@@ -2,12 +2,12 @@
 
 import re
 
+from gna.lines import shortened
 from gna.mail.content import filled, html_pieces, one_line, text_pieces
 from gna.mail.render.draft import Draft
 from gna.mail.render.fields import WORD_JOINER, without_slots
 from gna.mail.render.sanitise import each_tag
 from gna.mail.render.template import Frame
-from gna.mail.render.text import shortened
 from gna.mail.render.written import Written
 
 # Attributes that would let a mail dress itself up as the page around it.

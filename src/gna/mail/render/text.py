@@ -44,15 +44,6 @@ def prose(fragment: str, length: int) -> str:
     return html.unescape(said.partition("<")[0])
 
 
-def shortened(text: str, length: int) -> str:
-    """The beginning of a text in one line, cut at a word."""
-    # Many words more than are needed, so that a long text costs nothing.
-    whole = " ".join(text[: length * 20].split())
-    if len(whole) <= length:
-        return whole
-    return (whole[: length - 1].rpartition(" ")[0] or whole[: length - 1]).rstrip(" ,.;:–—-") + "…"
-
-
 class _Writer:
     """Writes down what it is told, tag by tag."""
 

@@ -3,12 +3,13 @@
 from functools import cached_property
 
 from gna.errors import Refused
+from gna.lines import shortened
 from gna.mail.content import one_line
 from gna.mail.render.draft import Draft, Format, printable
 from gna.mail.render.fields import Words
 from gna.mail.render.nesting import check_nesting, style_sheets, without_drawings
 from gna.mail.render.sanitise import sanitised
-from gna.mail.render.text import as_text, prose, shortened
+from gna.mail.render.text import as_text, prose
 
 # Each takes a second or two at most; a tenth of this is a long mail.
 LONGEST_MARKDOWN = 100_000
