@@ -26,7 +26,7 @@ FLOORS: list[set[str]] = [
         "outside",
     },
     {"mail"},
-    {"outbox"},
+    {"outbox", "activity"},
     {"jobs"},
     {"subscribers", "providers"},
     {"delivery"},

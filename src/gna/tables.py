@@ -1,6 +1,6 @@
 """Every table, in one place for those who need them all: migrations and tests."""
 
-from gna import outbox
+from gna import activity, outbox
 from gna.campaigns import table as campaigns
 from gna.db import metadata
 from gna.delivery import mailings, pace
@@ -9,6 +9,7 @@ from gna.jobs import timetable, workers
 from gna.subscribers import imports, needles, table
 
 __all__ = [
+    "activity",
     "campaigns",
     "feeds",
     "imports",

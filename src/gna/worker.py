@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from gna import log
+from gna import activity, log
 from gna.campaigns.frame import frame_of
 from gna.campaigns.publisher import Publisher
 from gna.config import Settings
@@ -85,6 +85,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
         async def clean() -> bool:
             await db.run(timed(clean_up))
             await db.run(timed(imports.forget))
+            await db.run(timed(activity.forget))
             await sender.forget()
             await asyncio.to_thread(db.empty_log)
             return False

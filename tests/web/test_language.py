@@ -1,6 +1,7 @@
 """Readers are answered in their language, and nothing is left untranslated."""
 
 import ast
+import io
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 from starlette.testclient import TestClient
@@ -106,15 +107,28 @@ def rendered(template: str, values: dict[str, Any], lang: str = "en", path: str 
     return templates.get_template(template).render(**shared, **values)
 
 
-def the_catalog(language: str = "ro") -> Catalog:
-    with (LOCALE / language / "messages.po").open("rb") as file:
-        return read_po(file, locale=language, abort_invalid=True)
+def catalogs(language: str = "ro") -> list[Catalog]:
+    return [
+        read_po(io.BytesIO(file.read_bytes()), locale=language, abort_invalid=True)
+        for file in sorted((LOCALE / language).glob("*.po"))
+    ]
+
+
+def every_message() -> list[Message]:
+    return [message for ours in catalogs() for message in ours if message.id]
 
 
 def in_templates() -> Iterator[str | tuple[str, ...]]:
     options = {"**.html": {"silent": "false"}}
     found = extract_from_dir(WEB / "templates", method_map=[("**.html", "jinja2")], options_map=options)
     for _, _, message, _, _ in found:
+        yield message
+
+
+def in_code() -> Iterator[str | tuple[str, ...]]:
+    """What pages say that is not written in a template."""
+    keywords = {"N_": None, "NN_": (1, 2)}
+    for _, _, message, _, _ in extract_from_dir(WEB, method_map=[("**.py", "python")], keywords=keywords):
         yield message
 
 
@@ -208,24 +222,30 @@ def test_romanian_counts_in_its_own_way() -> None:
 
 
 def test_every_text_is_translated_and_no_translation_is_left_over() -> None:
-    wanted = {_several(message)[0] for message in (*in_templates(), *REASONS)}
-    there = {_several(message.id)[0] for message in the_catalog() if message.id}
+    wanted = {_several(message)[0] for message in (*in_templates(), *in_code(), *REASONS)}
+    there = {_several(message.id)[0] for message in every_message()}
     assert wanted - there == set(), "missing in messages.po"
     assert there - wanted == set(), "no longer used"
 
 
 def test_every_translation_is_finished() -> None:
-    ours = the_catalog()
-    assert not ours.obsolete
-    for message in filter(lambda message: message.id, ours):
+    assert not any(ours.obsolete for ours in catalogs())
+    assert {ours.num_plurals for ours in catalogs()} == {3}
+    for message in every_message():
         assert not message.fuzzy, message.id
         strings = _several(message.string)
         assert all(strings), message.id
-        assert len(strings) == (ours.num_plurals if message.pluralizable else 1), message.id
+        assert len(strings) == (3 if message.pluralizable else 1), message.id
+
+
+def test_no_text_has_two_translations() -> None:
+    said: dict[str, Any] = {}
+    for message in every_message():
+        assert said.setdefault(_several(message.id)[0], message.string) == message.string
 
 
 def test_translations_keep_the_placeholders_and_the_links() -> None:
-    for message in filter(lambda message: message.id, the_catalog()):
+    for message in every_message():
         ids, strings = _several(message.id), _several(message.string)
         # "One minute" may be said without its number.
         for text in strings if len(ids) == 1 else strings[1:]:
@@ -234,7 +254,7 @@ def test_translations_keep_the_placeholders_and_the_links() -> None:
 
 
 def test_romanian_is_written_with_commas_below_not_cedillas() -> None:
-    text = (LOCALE / "ro" / "messages.po").read_text("utf-8")
+    text = "".join(file.read_text("utf-8") for file in (LOCALE / "ro").glob("*.po"))
     assert not set("şţŞŢ") & set(text)
     assert {"ș", "ț", "ă", "î"} <= set(text)
 

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gna.config import Settings
 from gna.errors import Misconfigured
 from gna.web.errors import answer, reply
+from gna.web.identity import DEVELOPER, introduce
 
 # A request with one of these came through a proxy, so its visitor may be anybody.
 FORWARDED = re.compile(
@@ -32,6 +33,7 @@ class AdminGate:
         if scope["type"] != "http" or not _is_admin(scope["path"]):
             await self._app(scope, receive, send)
         else:
+            introduce(scope, DEVELOPER)
             way = await self._refusal(Request(scope)) or self._app
             await way(scope, receive, send)
 

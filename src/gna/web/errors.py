@@ -20,6 +20,7 @@ from gna.errors import (
     Refused,
     UnsupportedType,
 )
+from gna.web.pages.admin.trouble import is_admin_page, trouble
 from gna.web.pages.render import is_page, page, wants_html
 
 logger = log.get(__name__)
@@ -47,19 +48,36 @@ def install(app: FastAPI) -> None:
 
 async def answer(request: Request, error: Exception) -> Response:
     """The one handler."""
+    status = _status(error)
+    if status >= 500 and not isinstance(error, HTTPException):
+        # The reason is for the operator; a stranger learns only that it is not their fault.
+        logger.error("request refused" if isinstance(error, GnaError) else "request failed", exc_info=error)
+    if is_admin_page(request) and not isinstance(error, Misconfigured):
+        return trouble(request, status, _reason(error) if status < 500 else "")
     if isinstance(error, HTTPException):
         return _of_http(request, error)
-    if isinstance(error, RequestValidationError):
-        return reply(400, _validation_reason(error))
     if isinstance(error, GnaError):
-        return _of_ours(request, error)
-    logger.error("request failed", exc_info=error)
-    return reply(500, "Internal server error")
+        return _of_ours(request, error, status)
+    return reply(status, _reason(error) if status < 500 else "Internal server error")
 
 
 def reply(status: int, reason: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """An error in the shape that every client can rely on."""
     return JSONResponse({"error": reason}, status, dict(headers or {}))
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return error.status_code
+    if isinstance(error, RequestValidationError):
+        return 400
+    return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, HTTPException):
+        return _http_reason(error)
+    return _validation_reason(error) if isinstance(error, RequestValidationError) else str(error)
 
 
 def _of_http(request: Request, error: HTTPException) -> Response:
@@ -71,14 +89,11 @@ def _of_http(request: Request, error: HTTPException) -> Response:
     return reply(error.status_code, _http_reason(error), error.headers)
 
 
-def _of_ours(request: Request, error: GnaError) -> Response:
-    status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+def _of_ours(request: Request, error: GnaError, status: int) -> Response:
     if status in (400, 404) and request.method == "GET" and is_page(request):
         return page(request, "not_found.html", status=status)
     if status < 500:
         return reply(status, str(error))
-    # The reason is for the operator; a stranger learns only that it is not their fault.
-    logger.error("request refused", exc_info=error)
     if status == 503 and is_page(request):
         return page(request, "try_later.html", status=503, headers=LATER)
     if status == 503:

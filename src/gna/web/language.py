@@ -67,10 +67,13 @@ def catalog(language: str) -> gettext.NullTranslations:
     if language == ENGLISH:
         return gettext.NullTranslations()
     # Here and not above: a server that only speaks English never pays for it.
-    from babel.messages import mofile, pofile
+    from babel.messages import Catalog, mofile, pofile
 
-    with (LOCALE / language / "messages.po").open("rb") as file:
-        messages = pofile.read_po(file, locale=language)
+    messages = Catalog(locale=language)
+    for path in sorted((LOCALE / language).glob("*.po")):
+        with path.open("rb") as file:
+            for message in pofile.read_po(file, locale=language):
+                messages[message.id] = message
     compiled = io.BytesIO()
     mofile.write_mo(compiled, messages)
     compiled.seek(0)

@@ -13,8 +13,8 @@ from starlette.datastructures import UploadFile
 
 from gna import clock, ids
 from gna.db import timed
-from gna.errors import NotFound, Refused
-from gna.subscribers import directory, imports, leave
+from gna.errors import Refused
+from gna.subscribers import directory, imports
 from gna.subscribers.admission import Publication
 from gna.subscribers.directory import Change
 from gna.subscribers.export import export, problem_file
@@ -22,6 +22,7 @@ from gna.subscribers.imports import Importer
 from gna.subscribers.search import parse_query
 from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_id, parse_object
+from gna.web.desk import subscribers as desk
 from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
 
@@ -144,8 +145,7 @@ async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse
 @router.delete("/subscribers/{subscriber_id}", summary="Remove a subscriber", status_code=204, responses=errors(404))
 async def delete_subscriber(request: Request, subscriber_id: str) -> Response:
     """Everything about the person is deleted at once."""
-    if not await ground(request).run(leave.remove, parse_id(subscriber_id)):
-        raise NotFound("There is no such subscriber")
+    await desk.remove(request, parse_id(subscriber_id))
     return Response(status_code=204)
 
 

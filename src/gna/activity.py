@@ -1,0 +1,80 @@
+"""Activity: who did what in the admin, written in the transaction that did it.
+
+No reader's address, name or token is ever among it: a person who leaves shall be found nowhere.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import ids
+from gna.db import Instant, metadata
+
+KEPT = timedelta(days=365)
+ABOUT_MAX = 200
+
+
+class Verb(StrEnum):
+    """What somebody did."""
+
+    CAMPAIGN_CREATED = "campaign_created"
+    CAMPAIGN_CHANGED = "campaign_changed"
+    CAMPAIGN_COPIED = "campaign_copied"
+    CAMPAIGN_DELETED = "campaign_deleted"
+    CAMPAIGN_TESTED = "campaign_tested"
+    CAMPAIGN_SCHEDULED = "campaign_scheduled"
+    CAMPAIGN_CANCELLED = "campaign_cancelled"
+    CAMPAIGN_SENT = "campaign_sent"
+    CAMPAIGN_PAUSED = "campaign_paused"
+    CAMPAIGN_RESUMED = "campaign_resumed"
+    DELIVERY_RETRIED = "delivery_retried"
+    SUBSCRIBER_ADDED = "subscriber_added"
+    SUBSCRIBER_CHANGED = "subscriber_changed"
+    SUBSCRIBER_REMOVED = "subscriber_removed"
+    SUBSCRIBERS_EXPORTED = "subscribers_exported"
+    IMPORT_STARTED = "import_started"
+    BOUNCE_DISMISSED = "bounce_dismissed"
+    DEAD_LETTER_REPLAYED = "dead_letter_replayed"
+    DEAD_LETTER_DROPPED = "dead_letter_dropped"
+    FEED_ADDED = "feed_added"
+    FEED_CHANGED = "feed_changed"
+    FEED_CHECKED = "feed_checked"
+    FEED_SKIPPED = "feed_skipped"
+    FEED_REMOVED = "feed_removed"
+
+
+activity = sa.Table(
+    "activity",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("verb", sa.Text, nullable=False),
+    # What it was done to, in words that stay when the thing is gone: a subject, an address of a feed, a number.
+    sa.Column("about", sa.Text, nullable=False, server_default=""),
+    # Its id, to open it while it is there.
+    sa.Column("target", sa.Text),
+)
+a = activity.c
+sa.Index("idx_activity_at", a.at)
+
+
+def note(tx: Connection, *, by: str, verb: Verb, about: str = "", target: str | None = None, now: datetime) -> None:
+    """Write down that somebody did something."""
+    row = {"id": ids.new(), "at": now, "who": by, "verb": verb, "about": about[:ABOUT_MAX], "target": target}
+    tx.execute(sa.insert(activity).values(**row))
+
+
+def newest(tx: Connection, *, page: int, per_page: int) -> tuple[list[Any], int]:
+    """One page of what was done, newest first, and how much there is."""
+    # The ids are in the order of time.
+    some = sa.select(activity).order_by(a.id.desc()).limit(per_page).offset((page - 1) * per_page)
+    return list(tx.execute(some).all()), tx.scalar(sa.select(sa.func.count()).select_from(activity)) or 0
+
+
+def forget(tx: Connection, *, now: datetime) -> None:
+    """Delete what was done long ago."""
+    tx.execute(sa.delete(activity).where(a.at < now - KEPT))

@@ -1,0 +1,11 @@
+"""The pages of the admin: plain routes, thin, each a list in its own module."""
+
+from starlette.routing import Route
+
+from gna.web.pages.admin import overview, words
+
+__all__ = ["ROUTES", "words"]
+
+ROUTES: list[Route] = [
+    *overview.routes,
+]
