@@ -1,6 +1,10 @@
 """Time comes from here, once per unit of work: aware, in UTC."""
 
+import re
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}")
 
 
 def now() -> datetime:
@@ -11,3 +15,11 @@ def now() -> datetime:
 def iso(moment: datetime) -> str:
     """ISO 8601 in UTC with `Z` and always six decimals, so that text sorts as time does."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def zone(name: str) -> ZoneInfo | None:
+    """A time zone by its name, if there is such a one."""
+    try:
+        return ZoneInfo(name) if ZONE.fullmatch(name) else None
+    except (LookupError, OSError, ValueError):  # not a zone, or a folder of them
+        return None

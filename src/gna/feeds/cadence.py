@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
+from gna import clock
 from gna.errors import Refused
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -75,12 +76,10 @@ def parse_at(value: object) -> str:
 
 def parse_zone(value: object) -> str:
     """A time zone by its name."""
-    try:
-        if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_+/-]{1,64}", value):
-            raise ValueError
-        return ZoneInfo(value).key
-    except (ValueError, OSError, LookupError):
-        raise Refused("zone must be a time zone: Europe/Bucharest") from None
+    zone = clock.zone(value) if isinstance(value, str) else None
+    if zone is None:
+        raise Refused("zone must be a time zone: Europe/Bucharest")
+    return zone.key
 
 
 def parse_weekday(value: object) -> str:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 from urllib.parse import urlencode, urlsplit
-from zoneinfo import ZoneInfo
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
 
+from gna import clock
 from gna.errors import Refused
 from gna.web.ground import ground
 from gna.web.identity import who
@@ -27,6 +27,8 @@ MESSAGE, ZONE, THEME = "gna_said", "gna_zone", "gna_theme"
 # Long enough for the next page to load, short enough that it is not shown on a later one.
 MESSAGE_SECONDS = 60
 FIELDS_MAX = 500
+# Nothing but this is filled in: the message comes back from the browser.
+PLACE = re.compile(r"%\(([a-z_]+)\)[sd]")
 
 
 def N_(text: str) -> str:  # noqa: N802
@@ -67,7 +69,7 @@ class Message:
             text = catalog(lang).ngettext(*self.said, int(self.values["num"]))
         else:
             text = catalog(lang).gettext(self.said)
-        return text % self.values if self.values else text
+        return PLACE.sub(lambda place: str(self.values[place[1]]), text) if self.values else text
 
 
 def screen(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -144,15 +146,7 @@ def paging(request: Request, per_page: str = PER_PAGE) -> Paging:
 
 def zone_of(request: Request) -> tzinfo:
     """The visitor's time zone, as their browser told; UTC until it has."""
-    return parse_zone(request.cookies.get(ZONE, "").replace("%2F", "/")) or UTC
-
-
-def parse_zone(name: str) -> tzinfo | None:
-    """A time zone by its name, if there is such a one."""
-    try:
-        return ZoneInfo(name) if re.fullmatch(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}", name) else None
-    except (OSError, ValueError):  # not a zone, or a folder of them
-        return None
+    return clock.zone(request.cookies.get(ZONE, "").replace("%2F", "/")) or UTC
 
 
 def moment_of(value: datetime | str) -> datetime:
