@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gna import __version__
-from gna.cli import campaigns, check, feed, migrate, serve, subscribers, worker
+from gna.cli import campaigns, check, demo, feed, migrate, serve, subscribers, worker
 from gna.errors import GnaError
 
 app = typer.Typer(
@@ -15,7 +15,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (serve.serve, worker.worker, migrate.migrate, check.check):
+for command in (serve.serve, worker.worker, migrate.migrate, check.check, demo.demo):
     app.command()(command)
 app.add_typer(subscribers.app, name="subscribers")
 app.add_typer(campaigns.app, name="campaigns")

@@ -1,0 +1,34 @@
+"""The example publication is believable, and never mixed with a real one."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from starlette.testclient import TestClient
+
+from gna.db import Database
+from gna.outbox import messages
+from tests.cli.commands import Run, running
+
+
+@pytest.fixture
+def demo(database_url: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    yield from running("demo", monkeypatch, capfd)
+
+
+def test_an_empty_database_is_filled_once(demo: Run, client: TestClient, db: Database) -> None:
+    assert demo().code == 0
+    people = client.get("/admin/api/subscribers").json()
+    assert people["total"] == 1200
+    sent = client.get("/admin/api/campaigns?state=published").json()["items"]
+    assert sent[0]["subject"] == "The quiet web, issue 39"
+    for campaign in sent:
+        assert campaign["audience_count"] == campaign["sent_count"] + campaign["failure_count"]
+    with db.read() as tx:
+        assert tx.scalar(sa.select(sa.func.count()).select_from(messages)) == 0, "the example sends nothing"
+
+    again = demo()
+    assert again.code == 1
+    assert "has subscribers already" in again.err
+    assert client.get("/admin/api/subscribers").json()["total"] == 1200
