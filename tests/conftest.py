@@ -28,6 +28,7 @@ from gna.migrations import migrate
 from gna.web.app import create_app
 from gna.web.ground import Ground
 from tests.blog import Blog
+from tests.issuer import Issuer
 from tests.running import Gna
 from tests.servers import chromium
 from tests.servers.postgres import Postgres
@@ -151,6 +152,12 @@ def web() -> Iterator[Web]:
     """A website."""
     with Web() as website:
         yield website
+
+
+@pytest.fixture
+def issuer(web: Web) -> Issuer:
+    """A Cloudflare Access on it."""
+    return Issuer(web)
 
 
 @pytest.fixture

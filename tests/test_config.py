@@ -65,6 +65,14 @@ def test_everything_has_a_default() -> None:
         ("EMAIL_FROM_ADDRESS", "A <a@b.org>\r\nBcc: c@d.org", "EMAIL_FROM_ADDRESS must be an address"),
         ("EMAIL_FROM_ADDRESS", "News <ştiri@example.org>", "EMAIL_FROM_ADDRESS must be an address"),
         ("EMAIL_FROM_ADDRESS", "News <news@>", "EMAIL_FROM_ADDRESS must be an address"),
+        ("CF_ACCESS_TEAM_NAME", "my team", "CF_ACCESS_TEAM_NAME must be the team's name alone (myteam), or"),
+        ("CF_ACCESS_TEAM_NAME", "myteam.example.org", "CF_ACCESS_TEAM_NAME must be the team's name alone"),
+        ("CF_ACCESS_TEAM_NAME", "a.cloudflareaccess.com.b.org", "CF_ACCESS_TEAM_NAME must be the team's name alone"),
+        ("CF_ACCESS_CERTS_URL", "certs", "CF_ACCESS_CERTS_URL must be an address that starts with"),
+        ("CF_ACCESS_ISSUER", "https://a b", "CF_ACCESS_ISSUER must be letters, digits and signs"),
+        ("CF_ACCESS_HEADER", "X-Token:", "CF_ACCESS_HEADER must be letters, digits and signs"),
+        ("CF_ACCESS_ALGORITHM", "HS256", "CF_ACCESS_ALGORITHM must be one of 'RS256' or 'ES256'."),
+        ("CF_ACCESS_ALGORITHM", "none", "CF_ACCESS_ALGORITHM must be one of 'RS256' or 'ES256'."),
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_sentence(name: str, value: str, sentence: str) -> None:
@@ -171,6 +179,30 @@ def test_auth_can_be_disabled_on_loopback(host: str) -> None:
 
 def test_auth_can_be_disabled_in_declared_development() -> None:
     assert load(DISABLE_AUTH="true", GNA_HOST="0.0.0.0", GNA_ENV="development").disable_auth
+
+
+@pytest.mark.parametrize(
+    ("environ", "lacks"),
+    [
+        ({}, ("CF_ACCESS_TEAM_NAME", "CF_ACCESS_AUD")),
+        ({"CF_ACCESS_TEAM_NAME": "t"}, ("CF_ACCESS_AUD",)),
+        ({"CF_ACCESS_TEAM_NAME": "t", "CF_ACCESS_AUD": "a", "CF_ACCESS_ISSUER": "i"}, ()),
+        ({"CF_ACCESS_AUD": "a", "CF_ACCESS_ISSUER": "i"}, ("CF_ACCESS_CERTS_URL",)),
+        ({"CF_ACCESS_AUD": "a", "CF_ACCESS_ISSUER": "i", "CF_ACCESS_CERTS_URL": "https://idp.example.org/keys"}, ()),
+    ],
+)
+def test_sign_in_needs_an_issuer_and_an_audience(environ: dict[str, str], lacks: tuple[str, ...]) -> None:
+    assert load(**environ).sign_in_lacks == lacks
+
+
+def test_what_is_said_of_the_issuer_beats_what_the_teams_name_says() -> None:
+    settings = load(
+        CF_ACCESS_TEAM_NAME="myteam",
+        CF_ACCESS_ISSUER="https://idp.example.org/",
+        CF_ACCESS_CERTS_URL="http://127.0.0.1:1/k",
+    )
+    assert (settings.access_issuer, settings.access_certs_url) == ("https://idp.example.org/", "http://127.0.0.1:1/k")
+    assert load(CF_ACCESS_ALGORITHM="es256").cf_access_algorithm == "ES256"
 
 
 def test_a_provider_that_is_not_here_yet_is_refused_before_anything_else() -> None:

@@ -26,6 +26,7 @@ from gna.kinds import (
     Duration,
     FeedAddress,
     Flag,
+    HeaderName,
     LongSecret,
     Names,
     Networks,
@@ -36,9 +37,12 @@ from gna.kinds import (
     RedisAddress,
     Sender,
     SmtpAddress,
+    TeamName,
+    Text,
     WebAddress,
     Word,
     lower,
+    upper,
 )
 
 
@@ -170,10 +174,23 @@ class Settings(BaseModel):
         None, "The key of the hashes that keep deleted people deleted; at least 32 characters."
     )
     disable_auth: Flag = admin(False, "Open `/admin` without sign-in; on loopback, or in development, only.")
-    cf_access_team_name: Word | None = admin(None, "Cloudflare Access: the team's name.", later=True)
-    cf_access_aud: Names = admin((), "Cloudflare Access: the application's audience tags.", later=True)
+    cf_access_team_name: TeamName | None = admin(
+        None, "Cloudflare Access: the team's name, as in `myteam.cloudflareaccess.com`."
+    )
+    cf_access_aud: Names = admin(
+        (), "Cloudflare Access: the application's audience (AUD) tag, or a comma list; whose tokens open `/admin`."
+    )
     cf_access_certs_url: WebAddress | None = admin(
-        None, "Cloudflare Access: where its keys are; derived from the team's name if not set.", later=True
+        None, "Where the keys are that sign the tokens (a JSON Web Key Set); derived from the team's name if not set."
+    )
+    cf_access_issuer: Text | None = admin(
+        None, "Who issues the tokens (`iss`), letter by letter; derived from the team's name if not set."
+    )
+    cf_access_header: HeaderName = admin(
+        "Cf-Access-Jwt-Assertion", "The header with the token; `Authorization` means one behind `Bearer`."
+    )
+    cf_access_algorithm: Annotated[Literal["RS256", "ES256"], BeforeValidator(upper)] = admin(
+        "RS256", "How the tokens are signed: `RS256`, or `ES256` (Pomerium, Google IAP); no other is accepted."
     )
     admin_password: SecretStr | None = admin(
         None, "The password of `POST /api/v1/articles/send` (`X-Admin-Password`).", later=True
@@ -236,6 +253,26 @@ class Settings(BaseModel):
     def mailbox_is_open(self) -> bool:
         """Whether `/admin/mailbox` can be read from this machine."""
         return self.disable_auth and self.email_provider == "mailbox"
+
+    @property
+    def access_issuer(self) -> str:
+        """Who must have issued a token."""
+        return self.cf_access_issuer or f"https://{self.cf_access_team_name}.cloudflareaccess.com"
+
+    @property
+    def access_certs_url(self) -> str:
+        """Where the keys are that sign tokens."""
+        team = f"https://{self.cf_access_team_name}.cloudflareaccess.com"
+        return self.cf_access_certs_url or f"{team}/cdn-cgi/access/certs"
+
+    @property
+    def sign_in_lacks(self) -> tuple[str, ...]:
+        """The settings that are missing before anybody can sign in; a proxy of another make has no team."""
+        audience = {"CF_ACCESS_AUD": self.cf_access_aud}
+        issuer = {"CF_ACCESS_CERTS_URL": self.cf_access_certs_url, "CF_ACCESS_ISSUER": self.cf_access_issuer}
+        if self.cf_access_team_name or not any(issuer.values()):
+            issuer = {"CF_ACCESS_TEAM_NAME": self.cf_access_team_name}
+        return tuple(name for name, value in (issuer | audience).items() if not value)
 
     @property
     def on_loopback(self) -> bool:

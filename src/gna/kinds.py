@@ -40,6 +40,11 @@ def lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def upper(value: object) -> object:
+    """The same, for words that are written in capitals."""
+    return value.strip().upper() if isinstance(value, str) else value
+
+
 def _split(value: str, *schemes: str) -> SplitResult | None:
     """The parts of an address of one of these schemes; None if it cannot be one, or hides a mistyped password."""
     try:
@@ -55,6 +60,16 @@ def _web_address(value: str) -> str:
     if not _split(value, "http", "https") or re.search(r"[?#@]", value):
         raise ValueError("an address that starts with http:// or https://, without ?, # and @")
     return value.rstrip("/")
+
+
+def _team_name(value: str) -> str:
+    """`myteam`, also if it was copied together with Cloudflare's domain."""
+    found = re.fullmatch(
+        r"(?:https://)?([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(?:\.cloudflareaccess\.com/?)?", value.strip().lower()
+    )
+    if not found:
+        raise ValueError("the team's name alone (myteam), or with its domain (myteam.cloudflareaccess.com)")
+    return found[1]
 
 
 def feed_address(value: str) -> str:
@@ -163,6 +178,9 @@ SmtpAddress = Annotated[SecretStr, AfterValidator(_smtp_address)]
 LongSecret = Annotated[SecretStr, AfterValidator(_long)]
 PrivateKey = Annotated[SecretStr, AfterValidator(_key_in_pem)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9._/+=-]+$")]
+Text = Annotated[str, Field(pattern=r"^[!-~]+$")]
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
+TeamName = Annotated[str, AfterValidator(_team_name)]
 Sender = Annotated[str, AfterValidator(_sender)]
 DatabaseAddress = Annotated[SecretStr, AfterValidator(_database_address)]
 RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]

@@ -14,6 +14,7 @@ from gna import __version__
 from gna.db import Database
 from gna.migrations import HEAD
 from tests.conftest import Databases
+from tests.issuer import URL, Issuer
 from tests.running import Gna
 from tests.servers import free_port
 from tests.servers.smtp import ScriptedSmtp
@@ -143,6 +144,18 @@ def test_check_reports_what_does_not_answer(tmp_path: Path) -> None:
 
 def test_check_shows_brackets_as_they_are(tmp_path: Path) -> None:
     assert "start with http://[::1]:8000" in gna(tmp_path, "check", GNA_HOST="::1").stdout
+
+
+def test_check_says_whether_anybody_can_sign_in(tmp_path: Path, issuer: Issuer) -> None:
+    closed = " ".join(gna(tmp_path, "check", CF_ACCESS_AUD="a").stdout.split())
+    assert "admin warning closed: no sign-in is configured; set CF_ACCESS_TEAM_NAME (docs/guides/access.md)" in closed
+    assert f"admin ok sign-in by {URL}; its keys answer, there are 1" in " ".join(
+        gna(tmp_path, "check", **issuer.environ).stdout.split()
+    )
+    issuer.goes_away()
+    done = gna(tmp_path, "check", **issuer.environ)
+    assert "nobody can sign in now: 127.0.0.1 answered 502 when it was asked for its keys." in done.stdout
+    assert done.returncode == 0
 
 
 def test_check_survives_an_option_that_redis_does_not_know(valkey: Valkey, tmp_path: Path) -> None:

@@ -1,51 +1,80 @@
-"""Who may enter `/admin`. Closed unless the operator opened it on their own machine."""
+"""Who may enter `/admin`: whoever signed in, or on the operator's own machine whoever sits there."""
 
 import ipaddress
 import re
+import time
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from starlette.datastructures import Address
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gna import clock, log
 from gna.config import Settings
-from gna.errors import Misconfigured
-from gna.web.errors import answer, reply
-from gna.web.identity import DEVELOPER, introduce
+from gna.web.access import Access
+from gna.web.errors import LATER, reply
+from gna.web.identity import DEVELOPER, Identity, introduce
 
+logger = log.get(__name__)
+
+PORTS = {"http": 80, "https": 443}
 # A request with one of these came through a proxy, so its visitor may be anybody.
 FORWARDED = re.compile(
     r"forwarded|via|x-forwarded-.*|x-original-.*|x-real-ip|.*-client-ip|cf-.*|cdn-.*|fly-.*|tailscale-.*"
 )
 LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?")
-CLOSED = "/admin is closed: sign-in by Cloudflare Access is not part of this version yet"
+SAFE = ("GET", "HEAD", "OPTIONS")
+# Any scanner can ask for /admin all day long; the operator is told of a missing setting once a minute.
+SAY_AGAIN = 60
 
 
 class AdminGate:
-    """ASGI middleware in front of everything under `/admin`, known page or not."""
+    """ASGI middleware in front of everything under `/admin`, known page or not; it always answers in JSON."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, tick: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._settings = settings
+        self._access = Access.of(settings, tick=tick)
+        self._tick = tick
+        self._silent_until = -float("inf")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request pass, or answer why not."""
         if scope["type"] != "http" or not _is_admin(scope["path"]):
-            await self._app(scope, receive, send)
-        else:
-            introduce(scope, DEVELOPER)
-            way = await self._refusal(Request(scope)) or self._app
-            await way(scope, receive, send)
+            return await self._app(scope, receive, send)
+        request = Request(scope)
+        found = self._at_home(request) if self._settings.disable_auth else await self._signed_in(request)
+        if isinstance(found, Identity) and request.method not in SAFE and is_cross_site(request, self._settings):
+            found = reply(403, "Another site must not change anything here")
+        if isinstance(found, Response):
+            return await found(scope, receive, send)
+        introduce(scope, found)
+        return await self._app(scope, receive, send)
 
-    async def _refusal(self, request: Request) -> Response | None:
-        """The answer to somebody who may not enter, or None."""
-        if not self._settings.disable_auth:
-            return await answer(request, Misconfigured(CLOSED))
+    def _at_home(self, request: Request) -> Identity | Response:
+        """Without sign-in there is one identity, for whoever sits at this machine."""
         if self._settings.on_loopback and not is_local(request):
             return reply(403, "Without sign-in, /admin answers only to a browser on this machine")
-        if request.method not in ("GET", "HEAD", "OPTIONS") and is_cross_site(request):
-            return reply(403, "Another site must not change anything here")
-        return None
+        return DEVELOPER
+
+    async def _signed_in(self, request: Request) -> Identity | Response:
+        """Who signed in, by the token alone: other headers that name somebody can be forged."""
+        if self._access is None:
+            self._say_what_is_missing()
+            return reply(500, "Server misconfiguration")
+        found = await self._access.identify(request.headers.getlist(self._access.header), now=clock.now())
+        if isinstance(found, Identity):
+            return found
+        if found.because:
+            logger.info("sign-in refused", because=found.because)
+        return reply(found.status, found.error, LATER if found.status == 503 else None)
+
+    def _say_what_is_missing(self) -> None:
+        if self._tick() < self._silent_until:
+            return
+        self._silent_until = self._tick() + SAY_AGAIN
+        logger.error("/admin is closed: no sign-in is configured", missing=", ".join(self._settings.sign_in_lacks))
 
 
 def is_local(request: Request) -> bool:
@@ -59,13 +88,36 @@ def is_local(request: Request) -> bool:
     return _is_loopback(request.client) and len(hosts) == 1 and LOOPBACK.fullmatch(hosts[0]) is not None
 
 
-def is_cross_site(request: Request) -> bool:
-    """Whether a page of another site made the browser send this; programs send neither header."""
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        return site not in ("same-origin", "none")
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+def is_cross_site(request: Request, settings: Settings) -> bool:
+    """Whether a page of another site made the browser send this; programs send neither header.
+
+    `same-site` is another site too: a neighbour under the same domain may be anybody's blog.
+    """
+    sites = request.headers.getlist("sec-fetch-site")
+    if sites:
+        return not {"same-origin", "none"}.issuperset(sites)
+    # Browsers from before 2023, and all of them over plain http, say only where the page is from.
+    return any(not _is_ours(origin, request, settings) for origin in request.headers.getlist("origin"))
+
+
+def _is_ours(origin: str, request: Request, settings: Settings) -> bool:
+    """Whether an origin is our public address, or the one that this request was sent to; `null` is neither."""
+    found, public = _origin(origin), _origin(settings.platform_base_url or "")
+    if found is None or found == public:
+        return found is not None
+    # A proxy does not tell which scheme the visitor used; but where ours is https, a page without it is not ours.
+    is_downgrade = public is not None and public[0] == "https" and found[0] != "https"
+    return not is_downgrade and found == _origin(f"{found[0]}://{request.headers.get('host', '')}")
+
+
+def _origin(url: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address; None if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname else None
 
 
 def _is_admin(path: str) -> bool:
