@@ -5,6 +5,7 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import typer
 
@@ -35,7 +36,7 @@ STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
 def check() -> None:
     """Say what is configured, what is missing, and whether database, Redis and mail provider answer."""
     settings, db = start.begin()
-    parts = (_redis, _provider, _template, _feed, _doors)
+    parts = (_redis, _provider, _template, _feed, _doors, _sign_in)
     findings = [*_settings(), *_database(db), *(finding for part in parts for finding in part(settings))]
     db.close()
     # Imported late: no other command draws.
@@ -188,7 +189,26 @@ def _doors(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "privacy", "warning", "SECRET_KEY is not set; the hashes of people who left have their key beside them"
         )
+
+
+def _sign_in(settings: Settings) -> Iterator[Finding]:
+    """Whether anybody can sign in, and whether the keys that prove it can be fetched now."""
     if settings.disable_auth:
         yield Finding("admin", "warning", "DISABLE_AUTH=true: /admin is open to this machine")
-    else:
-        yield Finding("admin", "warning", "closed: no sign-in is configured")
+        return
+    if settings.sign_in_lacks:
+        missing = " and ".join(settings.sign_in_lacks)
+        yield Finding("admin", "warning", f"closed: no sign-in is configured; set {missing} (docs/guides/access.md)")
+        return
+    from gna.web.access.keys import fetch
+
+    url = settings.access_certs_url
+    try:
+        keys = asyncio.run(fetch(url, settings.cf_access_algorithm))
+    except GnaError as error:
+        yield Finding("admin", "warning", f"nobody can sign in now: {error}")
+        return
+    yield Finding("admin", "ok", f"sign-in by {settings.access_issuer}; its keys answer, there are {len(keys)}")
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not config.is_loopback(parts.hostname or ""):
+        yield Finding("admin", "warning", "CF_ACCESS_CERTS_URL is not https: whoever is on the way can let anybody in")

@@ -103,11 +103,17 @@ def run(settings: Settings, db: Database, listener: socket.socket) -> None:
 
 def welcome(settings: Settings, *, sends: bool) -> str:
     """The addresses to open, and what an operator would otherwise wonder about."""
-    here = settings.own_url
+    here, closed = settings.own_url, settings.sign_in_lacks and not settings.disable_auth
     lines = ["", f"  Gna is running on {here}", "", f"    Sign up       {here}/subscribe"]
+    if not closed:
+        # Whoever signs in comes through the proxy, which is at the public address.
+        lines.append(f"    Admin         {here if settings.disable_auth else settings.base_url}/admin")
     if settings.mailbox_is_open:
         lines.append(f"    Read mails    {here}/admin/mailbox")
     lines += [f"    API           {here}/docs", ""]
+    if closed:
+        missing = " and ".join(settings.sign_in_lacks)
+        lines.append(f"  /admin is closed until sign-in is configured: set {missing} (docs/guides/access.md)")
     if settings.base_url != here:
         lines.append(f"  Links in mails start with {settings.base_url}")
     if not sends:
