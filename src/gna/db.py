@@ -285,6 +285,13 @@ def row_time(tx: Connection, now: datetime) -> sa.ColumnElement[datetime]:
     return sa.func.clock_timestamp(type_=Instant) if tx.dialect.name == "postgresql" else sa.literal(now, Instant)
 
 
+def day_of(tx: Connection, moment: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
+    """The day of a moment, in UTC, as ISO 8601 has it."""
+    if tx.dialect.name == "postgresql":
+        return sa.func.to_char(sa.func.timezone("UTC", moment), "YYYY-MM-DD", type_=sa.Text)
+    return sa.func.substr(moment, 1, 10, type_=sa.Text)
+
+
 def insert(tx: Connection, table: sa.Table) -> Any:
     """An INSERT that knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
     return (postgresql if tx.dialect.name == "postgresql" else sqlite).insert(table)

@@ -6,7 +6,7 @@ from gna.db import metadata
 from gna.delivery import mailings, pace
 from gna.feeds import table as feeds
 from gna.jobs import timetable, workers
-from gna.subscribers import imports, needles, table
+from gna.subscribers import imports, needles, table, tally
 
 __all__ = [
     "activity",
@@ -19,6 +19,7 @@ __all__ = [
     "outbox",
     "pace",
     "table",
+    "tally",
     "timetable",
     "workers",
 ]

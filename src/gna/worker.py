@@ -21,7 +21,7 @@ from gna.mail.compile import Sender as From
 from gna.mail.compile import Signer
 from gna.providers.mailbox import Mailbox
 from gna.providers.protocol import Provider
-from gna.subscribers import imports
+from gna.subscribers import imports, tally
 from gna.subscribers.admission import Publication
 from gna.subscribers.cleanup import clean_up
 from gna.subscribers.imports import Importer
@@ -90,6 +90,11 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
             await asyncio.to_thread(db.empty_log)
             return False
 
+        async def count() -> bool:
+            # Read first: nobody who signs up shall wait until a million people are counted.
+            await db.run(tally.keep, await db.look(timed(tally.count)))
+            return False
+
         async def import_some() -> bool:
             return await asyncio.to_thread(importer.work)
 
@@ -107,6 +112,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
             Step("sweep", sweep, every=timedelta(seconds=5)),
             Step("finish", sender.finish, every=timedelta(seconds=1)),
             Step("import", import_some, every=timedelta(seconds=3)),
+            Step("count", count, every=timedelta(minutes=10), once=True, at_start=True),
             Step("clean-up", clean, every=timedelta(hours=1), once=True, at_start=True),
         )
 

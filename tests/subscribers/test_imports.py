@@ -210,7 +210,7 @@ class TestStayingAway:
         assert fates(run(db, cleaned)) == {"opted_out": 1}
         assert fates(run(db, "email\nana@example.org\nbo@example.org\n")) == {"suppressed": 2}
         with db.read() as tx:
-            assert sorted(tx.scalars(sa.select(suppressions.c.reason))) == ["cleaned", "unsubscribed"]
+            assert sorted(tx.scalars(sa.select(suppressions.c.reason))) == ["cleaned", "unsubscribed_elsewhere"]
 
     def test_an_opt_out_elsewhere_ends_what_is_older_here(self, db: Database) -> None:
         header = "Email Address,First Name,Last Name,UNSUB_TIME,LEID,EUID\n"

@@ -184,8 +184,13 @@ def _admit(tx: Connection, people: Sequence[Valid], tally: Tally, *, publication
     _change(tx, sorted_out[Fate.UPDATED], known, now=now)
     gone = sorted_out[Fate.REMOVED]
     tx.execute(sa.delete(subscribers).where(s.id.in_([known[email.lower()].id for _, email, _ in gone])))
-    for standing, reason in ((Standing.UNSUBSCRIBED, Reason.UNSUBSCRIBED), (Standing.CLEANED, Reason.CLEANED)):
-        out = [email for _, email, person in gone + sorted_out[Fate.OPTED_OUT] if person.standing is standing]
+    strangers = sorted_out[Fate.OPTED_OUT]
+    for those, standing, reason in (
+        (gone, Standing.UNSUBSCRIBED, Reason.UNSUBSCRIBED),
+        (strangers, Standing.UNSUBSCRIBED, Reason.ELSEWHERE),
+        (strangers, Standing.CLEANED, Reason.CLEANED),
+    ):
+        out = [email for _, email, person in those if person.standing is standing]
         suppress(tx, out, secret=publication.secret, reason=reason, now=now)
 
 

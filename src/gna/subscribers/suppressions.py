@@ -18,6 +18,8 @@ class Reason(StrEnum):
     """Why somebody must not be imported."""
 
     UNSUBSCRIBED = "unsubscribed"
+    # From another product, before they could have been here.
+    ELSEWHERE = "unsubscribed_elsewhere"
     CLEANED = "cleaned"
     MOVED = "moved"
 

@@ -12,6 +12,7 @@ down_revision = "0006"
 def upgrade() -> None:
     """From feeds."""
     _activity()
+    _figures()
 
 
 def _activity() -> None:
@@ -26,3 +27,22 @@ def _activity() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_activity"),
     )
     op.create_index("idx_activity_at", "activity", ["at"])
+
+
+def _figures() -> None:
+    op.create_table(
+        "days",
+        sa.Column("day", sa.Text(), nullable=False),
+        sa.Column("confirmed", sa.Integer(), nullable=False),
+        sa.Column("pending", sa.Integer()),
+        sa.Column("joined", sa.Integer(), nullable=False),
+        sa.Column("left", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("day", name="pk_days"),
+    )
+    for name, table, column, which in (
+        ("idx_subscribers_pending", "subscribers", "created_at", "activated_at IS NULL"),
+        ("idx_suppressions_left", "suppressions", "created_at", "reason = 'unsubscribed'"),
+        ("idx_deliveries_started_at", "deliveries", "started_at", None),
+    ):
+        where = sa.text(which) if which else None
+        op.create_index(name, table, [column], sqlite_where=where, postgresql_where=where)
