@@ -83,6 +83,12 @@ def count_pending(tx: Connection) -> int:
     return tx.scalar(sa.select(sa.func.count()).select_from(subscribers).where(s.activated_at.is_(None))) or 0
 
 
+def anybody_signed_up(tx: Connection) -> bool:
+    """Whether somebody among the newest came by the form; who was imported has confirmed when they came."""
+    newest = tx.execute(sa.select(s.created_at, s.activated_at).order_by(s.created_at.desc()).limit(100))
+    return any(row.activated_at != row.created_at for row in newest)
+
+
 def backwards(today: Day, joined: Mapping[date, int], left: Mapping[date, int], *, first: date) -> list[Day]:
     """Today, and from who came and who left since then, each day before."""
     found = [today]

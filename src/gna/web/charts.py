@@ -36,7 +36,7 @@ class Chart:
     """The drawing, and the same numbers as rows of a table."""
 
     svg: Markup
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)

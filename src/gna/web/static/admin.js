@@ -77,6 +77,18 @@ for (const all of $$('[data-select-all]')) {
   sync();
 }
 
+// --- what goes out, live ------------------------------------------------------------------------
+for (const place of $$('[data-live]')) {
+  const numbers = new Intl.NumberFormat(root.lang), source = new EventSource(place.dataset.live);
+  source.addEventListener('progress', event => {
+    const now = JSON.parse(event.data), bar = $('[data-progress]', place);
+    for (const sum of $$('[data-sum]', place)) sum.textContent = numbers.format(now[sum.dataset.sum]);
+    bar.max = now.audience_count || 1;
+    bar.value = now.sent_count + now.failure_count;
+  });
+  source.addEventListener('done', () => { source.close(); location.reload(); });
+}
+
 // --- keyboard -----------------------------------------------------------------------------------
 const places = Object.fromEntries($$('.side [data-key]').map(link => [link.dataset.key, link.href]));
 let chord = 0;
