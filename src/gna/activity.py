@@ -10,8 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import ids
+from gna import clock, ids
 from gna.db import Instant, metadata
+from gna.errors import Refused
 
 KEPT = timedelta(days=365)
 ABOUT_MAX = 200
@@ -46,6 +47,15 @@ class Verb(StrEnum):
     FEED_REMOVED = "feed_removed"
 
 
+# The parts of the admin, each with the first words of its verbs.
+AREAS = {
+    "campaigns": ("campaign", "delivery"),
+    "subscribers": ("subscriber", "subscribers", "import"),
+    "feeds": ("feed",),
+    "letters": ("bounce", "dead"),
+}
+
+
 activity = sa.Table(
     "activity",
     metadata,
@@ -68,11 +78,24 @@ def note(tx: Connection, *, by: str, verb: Verb, about: str = "", target: str | 
     tx.execute(sa.insert(activity).values(**row))
 
 
-def newest(tx: Connection, *, page: int, per_page: int) -> tuple[list[Any], int]:
-    """One page of what was done, newest first, and how much there is."""
+def verbs_of(area: str) -> list[Verb]:
+    """What can be done in one part of the admin."""
+    if area not in AREAS:
+        raise Refused(f"area must be one of {', '.join(AREAS)}")
+    return [verb for verb in Verb if verb.partition("_")[0] in AREAS[area]]
+
+
+def newest(
+    tx: Connection, *, page: int, per_page: int, who: str = "", area: str = ""
+) -> tuple[list[dict[str, Any]], int]:
+    """One page of what was done, newest first, and how much there is; by one person, in one part of the admin."""
+    if "\0" in who:
+        return [], 0  # no database keeps such a name
+    wanted = sa.and_(a.who == who if who else sa.true(), a.verb.in_(verbs_of(area)) if area else sa.true())
     # The ids are in the order of time.
-    some = sa.select(activity).order_by(a.id.desc()).limit(per_page).offset((page - 1) * per_page)
-    return list(tx.execute(some).all()), tx.scalar(sa.select(sa.func.count()).select_from(activity)) or 0
+    some = sa.select(activity).where(wanted).order_by(a.id.desc()).limit(per_page).offset((page - 1) * per_page)
+    total = tx.scalar(sa.select(sa.func.count()).select_from(activity).where(wanted)) or 0
+    return [{**row._mapping, "at": clock.iso(row.at)} for row in tx.execute(some)], total
 
 
 def forget(tx: Connection, *, now: datetime) -> None:

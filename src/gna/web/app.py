@@ -10,6 +10,7 @@ from gna import __version__
 from gna.jobs.engine import Engine
 from gna.web import errors, health, openapi
 from gna.web.api import (
+    activity,
     campaign_views,
     campaigns,
     feed_hook,
@@ -38,6 +39,7 @@ ROUTERS = (
     campaigns.router,
     feeds.router,
     feed_hook.router,
+    activity.router,
     health.router,
     mailbox.router,
     docs.router,

@@ -2,10 +2,11 @@
 
 from starlette.routing import Route
 
-from gna.web.pages.admin import overview, words
+from gna.web.pages.admin import activity, overview, words
 
 __all__ = ["ROUTES", "words"]
 
 ROUTES: list[Route] = [
     *overview.routes,
+    *activity.routes,
 ]

@@ -1,0 +1,23 @@
+"""Who did what, for programs."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from gna import activity
+from gna.web.api.shapes import errors
+from gna.web.ground import ground
+from gna.web.paging import Paging, listed
+
+router = APIRouter(prefix="/admin/api/activity", tags=["admin"])
+
+
+@router.get("", summary="List activity", responses=errors(400, 503))
+async def list_activity(
+    request: Request, page: str = "1", per_page: str = "20", who: str = "", area: str = ""
+) -> JSONResponse:
+    """Who did what, newest first, for a year. `area`: `campaigns`, `subscribers`, `feeds` or `letters`."""
+    paging = Paging.parse(page, per_page)
+    found, total = await ground(request).look(
+        activity.newest, page=paging.page, per_page=paging.per_page, who=who, area=area
+    )
+    return listed(found, paging, total)

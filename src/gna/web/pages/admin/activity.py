@@ -1,0 +1,58 @@
+"""Who did what, newest first."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import Request
+from fastapi.responses import Response
+from sqlalchemy.engine import Connection
+from starlette.routing import Route
+
+from gna import activity
+from gna.campaigns.table import campaigns
+from gna.feeds.table import feeds
+from gna.web.ground import ground
+from gna.web.pages.admin.shell import N_, paging, screen
+
+# What a verb is about, by its first word, and where it is shown.
+PLACES = {
+    "campaign": (campaigns, "/admin/campaigns/{}"),
+    "delivery": (campaigns, "/admin/campaigns/{}"),
+    "feed": (feeds, "/admin/feeds"),
+}
+AREAS = (
+    ("", N_("Everything")),
+    ("campaigns", N_("Campaigns")),
+    ("subscribers", N_("Subscribers")),
+    ("feeds", N_("Feeds")),
+    ("letters", N_("Letters")),
+)
+
+
+async def show(request: Request) -> Response:
+    """The activity, of all or of one person."""
+    number, asked = paging(request, "50"), request.query_params
+    chosen = {"who": asked.get("who", ""), "area": asked.get("area", "")}
+    entries, total = await ground(request).look(_look, page=number.page, per_page=number.per_page, **chosen)
+    return screen(request, "activity.html", entries=entries, total=total, paging=number, areas=AREAS, chosen=chosen)
+
+
+def _look(tx: Connection, /, **asked: Any) -> tuple[list[dict[str, Any]], int]:
+    entries, total = activity.newest(tx, **asked)
+    there = {table: _there(tx, table, entries) for table, _ in PLACES.values()}
+    return [entry | {"href": _href(entry, there)} for entry in entries], total
+
+
+def _there(tx: Connection, table: sa.Table, entries: Iterable[dict[str, Any]]) -> set[str]:
+    """Those of the things that have not been deleted since."""
+    targets = {entry["target"] for entry in entries if entry["target"]}
+    return set(tx.scalars(sa.select(table.c.id).where(table.c.id.in_(targets))))
+
+
+def _href(entry: dict[str, Any], there: dict[sa.Table, set[str]]) -> str | None:
+    table, place = PLACES.get(entry["verb"].partition("_")[0], (None, ""))
+    return place.format(entry["target"]) if table is not None and entry["target"] in there[table] else None
+
+
+routes = [Route("/admin/activity", show)]
