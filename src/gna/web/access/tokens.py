@@ -93,10 +93,11 @@ def why_not(claims: dict[str, Any], rules: Rules, *, now: datetime) -> str | Non
 def _signed(token: str, key: "Key", algorithm: str) -> dict[str, Any] | None:
     """What the key signed, if it did; the claims are not looked at, since the library has its own clock."""
     # Imported late: it needs 8 MB, and a server whose admin sleeps has none to spare.
-    from jwt import PyJWS, PyJWTError
+    from jwt import PyJWTError
+    from jwt.api_jws import decode
 
     try:
-        return _json_object(PyJWS().decode(token, key, algorithms=[algorithm]))
+        return _json_object(decode(token, key, algorithms=[algorithm]))
     except PyJWTError:
         return None
 
