@@ -104,6 +104,12 @@ for _name, _columns, _status in (
     ("idx_messages_due", (messages.c.mailing_id, messages.c.due_at), "status IN ('pending', 'failed_transient')"),
     ("idx_messages_sending", (messages.c.claimed_by,), "status = 'sending'"),
     ("idx_messages_given_up", (messages.c.mailing_id,), "status = 'failed_permanent'"),
+    # For a look at those in one state; a campaign's message that goes well is never in it.
+    (
+        "idx_messages_met",
+        (messages.c.status, messages.c.id),
+        "status IN ('sent', 'failed_transient', 'failed_permanent')",
+    ),
 ):
     sa.Index(_name, *_columns, sqlite_where=sa.text(_status), postgresql_where=sa.text(_status))
 
@@ -120,6 +126,20 @@ dead_letters = sa.Table(
     sa.Column("message_id", sa.Text, index=True),
     sa.Column("subscriber_id", sa.Text, sa.ForeignKey("subscribers.id", ondelete="CASCADE"), index=True),
 )
+
+# Addresses that were refused for good, one row a person: the last time, and what was said.
+bounces = sa.Table(
+    "bounces",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("email", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column(
+        "subscriber_id", sa.Text, sa.ForeignKey("subscribers.id", ondelete="CASCADE"), nullable=False, unique=True
+    ),
+)
+sa.Index("idx_bounces_created_at", bounces.c.created_at, bounces.c.id)
 
 
 @dataclass(frozen=True)
@@ -190,8 +210,9 @@ def redirect(tx: Connection, *, subscriber_id: str, to: str) -> None:
     m = messages.c
     theirs = m.subscriber_id == subscriber_id
     tx.execute(sa.delete(messages).where(theirs, m.kind.in_(LINKS)))
-    # What was given up may quote the old address, in its error too.
-    tx.execute(sa.delete(dead_letters).where(dead_letters.c.subscriber_id == subscriber_id))
+    # What was given up may quote the old address, in its error too; and it was the old one that bounced.
+    for table in (dead_letters, bounces):
+        tx.execute(sa.delete(table).where(table.c.subscriber_id == subscriber_id))
     tx.execute(sa.update(messages).where(theirs, m.to_email.is_not(None)).values(to_email=to, last_error=None))
 
 

@@ -9,6 +9,7 @@ from gna.campaigns.frame import frame_of
 from gna.campaigns.publisher import Publisher
 from gna.config import Settings
 from gna.db import Database, timed
+from gna.delivery import bounces
 from gna.delivery.pace import Pace
 from gna.delivery.sender import Sender
 from gna.errors import ProviderAway
@@ -87,6 +88,8 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
             await db.run(timed(imports.forget))
             await db.run(timed(activity.forget))
             await sender.forget()
+            while await db.run(timed(bounces.forget_some)):
+                pass
             await asyncio.to_thread(db.empty_log)
             return False
 

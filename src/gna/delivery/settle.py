@@ -12,12 +12,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import metrics
-from gna.delivery import dead_letters, mailings
+from gna.delivery import bounces, dead_letters, mailings
+from gna.delivery.bounces import Bounce, Person
 from gna.delivery.claim import Claimed
 from gna.delivery.retry import GiveUp, NotBegun, Retry, after_failure
 from gna.mail.address import without_person
 from gna.outbox import FLEETING, LINKS, Status, is_sending, messages
-from gna.providers.protocol import Accepted, Failure, Outcome
+from gna.providers.protocol import Accepted, Failure, Outcome, RefusedForGood
 
 Result = tuple[Claimed, Outcome | NotBegun]
 FORGOTTEN = {"to_email": None, "content_hash": None, "slots": None}
@@ -41,12 +42,14 @@ def settle(
     another worker, or a transaction of which we never heard the end, may have written down already.
     """
     accepted: defaultdict[tuple[str, int | None], list[tuple[Claimed, Accepted]]] = defaultdict(list)
-    sent, failed = Counter[int | None](), Counter[int | None]()
+    failures: list[tuple[Claimed, Failure | NotBegun]] = []
     for claimed, outcome in results:
         if isinstance(outcome, Accepted):
             accepted[claimed.kind, claimed.mailing].append((claimed, outcome))
-        elif _failed(tx, claimed, outcome, worker, now):
-            failed[claimed.mailing] += 1
+        else:
+            failures.append((claimed, outcome))
+    failed = _failed(tx, failures, worker, now) if failures else Counter[int | None]()
+    sent = Counter[int | None]()
     for (kind, mailing), group in accepted.items():
         count = _gone(tx, group, worker, doubtful) if kind in FLEETING else _sent(tx, kind, group, worker, now)
         metrics.messages.labels(kind, Status.SENT).inc(count)
@@ -83,28 +86,60 @@ def _sent(tx: Connection, kind: str, group: Sequence[tuple[Claimed, Accepted]], 
     return tx.execute(_update((*values, "provider_message_id")), rows).rowcount
 
 
-def _failed(tx: Connection, claimed: Claimed, failure: Failure | NotBegun, worker: str, now: datetime) -> bool:
-    """Write down a failure; whether it was given up."""
+def _failed(
+    tx: Connection, failures: Sequence[tuple[Claimed, Failure | NotBegun]], worker: str, now: datetime
+) -> Counter[int | None]:
+    """Write down failures, and whose address was refused; says how many were given up, by mailing."""
+    refused = [claimed.id for claimed, failure in failures if isinstance(failure, RefusedForGood)]
+    people = bounces.people_of(tx, refused) if refused else {}
+    given_up, bounced = Counter[int | None](), []
+    for claimed, failure in failures:
+        decision = _decided(claimed, failure, now)
+        if not _written(tx, claimed, decision, worker) or isinstance(decision, Retry):
+            continue
+        given_up[claimed.mailing] += 1
+        if claimed.kind not in FLEETING:
+            dead_letters.bury(tx, claimed, decision.reason, now=now)
+        if person := _bounced(claimed, failure, people.get(claimed.id)):
+            said = decision.reason if claimed.kind in FLEETING else _without_person(decision.reason, claimed)
+            bounced.append(Bounce(person.id, person.email, said))
+    if bounced:
+        bounces.note(tx, bounced, now=now)
+    return given_up
+
+
+def _decided(claimed: Claimed, failure: Failure | NotBegun, now: datetime) -> Retry | GiveUp:
     decision = after_failure(failure, kind=claimed.kind, attempt=claimed.attempt, now=now)
-    if claimed.kind in FLEETING:
-        # Its words are shown to others when the message is long gone.
-        said = without_person(decision.reason, email=claimed.to or "", nickname=claimed.nickname)
-        decision = replace(decision, reason=said)
+    # What was said of a campaign's mail is shown to others when the message is long gone.
+    said = _without_person(decision.reason, claimed) if claimed.kind in FLEETING else decision.reason
+    return replace(decision, reason=_storable(said) or "")
+
+
+def _written(tx: Connection, claimed: Claimed, decision: Retry | GiveUp, worker: str) -> bool:
+    """Whether the message was still ours to be written about."""
     values = _given_up(decision) if isinstance(decision, GiveUp) else _again(decision)
-    ours = tx.execute(_update(tuple(values)), {"message": claimed.id, "worker": worker, **values}).rowcount
-    if not ours:
-        return False
-    metrics.messages.labels(claimed.kind, values["status"]).inc()
-    if isinstance(decision, GiveUp) and claimed.kind not in FLEETING:
-        dead_letters.bury(tx, claimed, _storable(decision.reason) or "", now=now)
-    return isinstance(decision, GiveUp)
+    ours = tx.execute(_update(tuple(values)), {"message": claimed.id, "worker": worker, **values}).rowcount > 0
+    if ours:
+        metrics.messages.labels(claimed.kind, values["status"]).inc()
+    return ours
+
+
+def _bounced(claimed: Claimed, failure: Failure | NotBegun, person: Person | None) -> Person | None:
+    """The person whose address was refused; None if it is not to blame, or is not theirs, or not any more."""
+    if person is None or not isinstance(failure, RefusedForGood) or not failure.bad_address:
+        return None
+    return person if (claimed.to or "").lower() == person.email.lower() else None
+
+
+def _without_person(said: str, claimed: Claimed) -> str:
+    return without_person(said, email=claimed.to or "", nickname=claimed.nickname)
 
 
 def _given_up(decision: GiveUp) -> dict[str, Any]:
     return {
         "status": Status.FAILED_PERMANENT,
         "exhausted": decision.exhausted,
-        "last_error": _storable(decision.reason),
+        "last_error": decision.reason,
     }
 
 
@@ -114,7 +149,7 @@ def _storable(text: str | None) -> str | None:
 
 
 def _again(decision: Retry) -> dict[str, Any]:
-    values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": _storable(decision.reason)}
+    values = {"status": Status.FAILED_TRANSIENT, "due_at": decision.at, "last_error": decision.reason}
     return values if decision.spent else {**values, "unspent": 1}
 
 

@@ -1,4 +1,4 @@
-"""The admin: who did what."""
+"""The admin: who did what, who bounced, and messages that can be looked at by their state."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,11 +8,15 @@ from gna.db import Instant
 revision = "0007"
 down_revision = "0006"
 
+MET = sa.text("status IN ('sent', 'failed_transient', 'failed_permanent')")
+
 
 def upgrade() -> None:
     """From feeds."""
     _activity()
     _figures()
+    _bounces()
+    op.create_index("idx_messages_met", "messages", ["status", "id"], sqlite_where=MET, postgresql_where=MET)
 
 
 def _activity() -> None:
@@ -46,3 +50,20 @@ def _figures() -> None:
     ):
         where = sa.text(which) if which else None
         op.create_index(name, table, [column], sqlite_where=where, postgresql_where=where)
+
+
+def _bounces() -> None:
+    op.create_table(
+        "bounces",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("email", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("created_at", Instant(), nullable=False),
+        sa.Column("subscriber_id", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_bounces"),
+        sa.UniqueConstraint("subscriber_id", name="uq_bounces_subscriber_id"),
+        sa.ForeignKeyConstraint(
+            ["subscriber_id"], ["subscribers.id"], name="fk_bounces_subscriber_id", ondelete="CASCADE"
+        ),
+    )
+    op.create_index("idx_bounces_created_at", "bounces", ["created_at", "id"])
