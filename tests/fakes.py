@@ -19,10 +19,13 @@ class FakeProvider:
         self._error: Exception | None = None
 
     def refuses(self, address: str, *, permanently: bool, after: timedelta | None = None, away: bool = False) -> None:
-        """Mails to this address are not taken."""
-        self._refused[address] = (
-            RefusedForGood("550 no such mailbox") if permanently else TryLater("451 try later", after, away)
-        )
+        """Mails to this address are not taken; for good, because there is no such mailbox."""
+        for_good = RefusedForGood("550 no such mailbox", bad_address=True)
+        self._refused[address] = for_good if permanently else TryLater("451 try later", after, away)
+
+    def dislikes(self, address: str) -> None:
+        """Mails to this address are not taken for what they say."""
+        self._refused[address] = RefusedForGood("554 5.7.1 looks like spam")
 
     def takes(self, address: str) -> None:
         """Mails to this address are taken again."""

@@ -17,7 +17,7 @@ from gna.campaigns.states import DELIVERY_MOVES, MOVES, Sending, State, derived
 from gna.campaigns.table import campaigns, deliveries, move, move_delivery
 from gna.db import Database
 from gna.errors import NotAllowedNow
-from gna.outbox import messages
+from gna.outbox import bounces, messages
 from tests.desk import API, Desk, in_an_hour
 from tests.factories import count, the_subscriber
 
@@ -497,12 +497,14 @@ class TestErrorScenarios:
         desk.works()
         assert (desk.sees(campaign)["state"], desk.got()) == ("published", ["ana@example.org"])
 
-    def test_a_bounce_keeps_the_subscriber(self, desk: Desk, db: Database) -> None:
+    def test_a_bounce_is_stored_and_keeps_the_subscriber(self, desk: Desk, db: Database) -> None:
         desk.has_readers("ana@example.org", "bob@example.org")
         desk.provider.refuses("bob@example.org", permanently=True)
         desk.sends()
         with db.read() as tx:
             assert the_subscriber(tx, "bob@example.org").activated_at
+        [bounce] = desk.client.get("/admin/api/bounces").json()["items"]
+        assert (bounce["email"], bounce["reason"]) == ("bob@example.org", "550 no such mailbox")
 
     def test_nobody_to_send_to(self, desk: Desk) -> None:
         campaign = desk.sends()
@@ -517,13 +519,14 @@ class TestErrorScenarios:
         with db.read() as tx:
             assert count(tx, messages) == 0
             assert everything_but_subscribers(tx).isdisjoint({"ana@example.org", "bob@example.org"})
+            assert set(bounces.c.keys()) == {"id", "email", "reason", "created_at", "subscriber_id"}
 
 
 def everything_but_subscribers(tx: Connection) -> set[str]:
-    """Every text in every other table, in words."""
+    """Every text in every other table, in words; who bounced is known, but not of which campaign."""
     words: set[str] = set()
     for name in sa.inspect(tx).get_table_names():
-        if name.startswith("subscriber"):
+        if name.startswith("subscriber") or name == "bounces":
             continue
         for row in tx.execute(sa.text(f'SELECT * FROM "{name}"')):
             words.update(word for value in row for word in str(value).split())
