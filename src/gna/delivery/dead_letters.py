@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from gna import clock, ids
 from gna.delivery.claim import Claimed
 from gna.errors import NotAllowedNow, NotFound
-from gna.mail.content import filled, text_pieces
+from gna.mail.content import filled, one_line, text_pieces
 from gna.outbox import Status, contents, dead_letters, is_given_up, messages
 
 SEND = "send"
@@ -46,25 +46,25 @@ def count(tx: Connection) -> int:
 
 
 def show(tx: Connection, letter_id: str) -> dict[str, Any]:
-    """One dead letter, with the subject of the mail while that is still there."""
+    """One dead letter, with the subject of its mail, and whether that is still there to be sent again."""
     its = sa.outerjoin(dead_letters, messages, m.id == d.message_id).outerjoin(contents)
-    columns = (*SHOWN, contents.c.subject, m.slots)
+    columns = (*SHOWN, contents.c.subject, m.slots, m.status)
     row = tx.execute(sa.select(*columns).select_from(its).where(d.id == letter_id)).one_or_none()
     if row is None:
         raise NotFound(UNKNOWN)
-    return {**_shown(row), "subject": row.subject and filled(text_pieces(row.subject), row.slots)}
+    subject = row.subject and one_line(filled(text_pieces(row.subject), row.slots))
+    return {**_shown(row), "subject": subject, "replayable": row.status == Status.FAILED_PERMANENT}
 
 
 def replay(tx: Connection, letter_id: str, *, now: datetime) -> None:
     """Send it again, with all its attempts; whoever asks twice sends once."""
     if tx.execute(sa.select(d.id).where(d.id == letter_id)).first() is None:
         raise NotFound(UNKNOWN)
-    if not replay_all(tx, [letter_id], now=now):
-        raise NotAllowedNow("The message is not there any more, or is on its way")
+    replay_all(tx, [letter_id], now=now)
 
 
 def replay_all(tx: Connection, letter_ids: Collection[str], *, now: datetime) -> int:
-    """Send these again; says how many there were to send."""
+    """Send again those of them that are still there; says how many."""
     theirs = sa.select(d.message_id).where(d.id.in_(letter_ids))
     again = tx.scalars(
         sa.update(messages)
@@ -72,6 +72,8 @@ def replay_all(tx: Connection, letter_ids: Collection[str], *, now: datetime) ->
         .values(status=Status.PENDING, attempt_count=0, exhausted=False, due_at=now)
         .returning(m.id)
     ).all()
+    if not again:
+        raise NotAllowedNow("The message is not there any more, or is on its way")
     tx.execute(sa.delete(dead_letters).where(d.message_id.in_(again)))
     return len(again)
 

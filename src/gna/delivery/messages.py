@@ -42,9 +42,10 @@ def listed(
     if run or offset >= MOST:
         return [], 0 if run else _count(tx, _being(status))  # nothing belongs to a run yet
     some = sa.select(m.id).where(_being(status)).order_by(_newest(tx, status)).limit(per_page).offset(offset)
-    # Found first, so that the other columns are read of one page only.
+    # Found first: together with the rest, PostgreSQL would rather read everything.
+    ids = tx.scalars(some).all()
     its = sa.outerjoin(messages, subscribers, s.id == m.subscriber_id)
-    rows = tx.execute(sa.select(*SHOWN).select_from(its).where(m.id.in_(some)).order_by(m.id.desc()))
+    rows = tx.execute(sa.select(*SHOWN).select_from(its).where(m.id.in_(ids)).order_by(m.id.desc()))
     return [_shown(row) for row in rows], _count(tx, _being(status))
 
 

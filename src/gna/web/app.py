@@ -11,10 +11,13 @@ from gna.jobs.engine import Engine
 from gna.web import errors, health, openapi
 from gna.web.api import (
     activity,
+    bounces,
     campaign_views,
     campaigns,
+    dead_letters,
     feed_hook,
     feeds,
+    messages,
     profile,
     subscribe,
     subscribers,
@@ -40,6 +43,9 @@ ROUTERS = (
     feeds.router,
     feed_hook.router,
     activity.router,
+    bounces.router,
+    dead_letters.router,
+    messages.router,
     health.router,
     mailbox.router,
     docs.router,

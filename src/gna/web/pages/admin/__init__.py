@@ -2,11 +2,13 @@
 
 from starlette.routing import Route
 
-from gna.web.pages.admin import activity, overview, words
+from gna.web.pages.admin import activity, bounces, dead_letters, overview, words
 
 __all__ = ["ROUTES", "words"]
 
 ROUTES: list[Route] = [
     *overview.routes,
     *activity.routes,
+    *bounces.routes,
+    *dead_letters.routes,
 ]

@@ -1,0 +1,34 @@
+"""What an admin does with bounces and dead letters."""
+
+from collections.abc import Collection
+
+from fastapi import Request
+
+from gna.activity import Verb
+from gna.db import timed
+from gna.delivery import bounces, dead_letters
+from gna.web.desk import do
+from gna.web.ground import ground
+
+
+async def dismiss(request: Request, bounce_id: str) -> None:
+    """Take a bounce off the list; the person stays."""
+    await do(request, Verb.BOUNCE_DISMISSED, bounces.dismiss, bounce_id, about="1")
+
+
+async def replay(request: Request, letter_id: str) -> None:
+    """Send a dead letter again, at once."""
+    await do(request, Verb.DEAD_LETTER_REPLAYED, timed(dead_letters.replay), letter_id, about="1")
+    ground(request).ring("send")
+
+
+async def replay_all(request: Request, letter_ids: Collection[str]) -> int:
+    """Send several again; says how many there were to send."""
+    sent = await do(request, Verb.DEAD_LETTER_REPLAYED, timed(dead_letters.replay_all), letter_ids, about=str)
+    ground(request).ring("send")
+    return sent
+
+
+async def drop(request: Request, letter_id: str) -> None:
+    """Throw a dead letter away, with its message."""
+    await do(request, Verb.DEAD_LETTER_DROPPED, dead_letters.drop, letter_id, about="1")
