@@ -20,6 +20,7 @@ from gna.subscribers.table import subscribers
 KEPT = timedelta(days=7)
 # So many are deleted in one transaction; others who write wait that long.
 CHUNK = 5000
+UNKNOWN = "There is no such bounce"
 
 b, m, s = bounces.c, messages.c, subscribers.c
 
@@ -74,10 +75,17 @@ def count(tx: Connection, *, now: datetime) -> int:
     return tx.scalar(sa.select(sa.func.count()).select_from(bounces).where(_recent(now))) or 0
 
 
-def dismiss(tx: Connection, bounce_id: str) -> None:
-    """Somebody has seen it; the person stays."""
-    if not tx.execute(sa.delete(bounces).where(b.id == bounce_id)).rowcount:
-        raise NotFound("There is no such bounce")
+def whose(tx: Connection, bounce_ids: Collection[str]) -> list[str]:
+    """The people that these are about."""
+    return [*tx.scalars(sa.select(b.subscriber_id).where(b.id.in_(bounce_ids)))]
+
+
+def dismiss(tx: Connection, bounce_ids: Collection[str]) -> int:
+    """Somebody has seen these, and the people stay; says how many there were."""
+    dismissed = tx.execute(sa.delete(bounces).where(b.id.in_(bounce_ids))).rowcount
+    if not dismissed:
+        raise NotFound(UNKNOWN)
+    return dismissed
 
 
 def forget_some(tx: Connection, *, now: datetime) -> bool:

@@ -25,5 +25,5 @@ async def list_bounces(request: Request, page: str = "1", per_page: str = "20") 
 @router.delete("/{bounce_id}", summary="Dismiss a bounce", status_code=204, responses=errors(404, 503))
 async def dismiss_bounce(request: Request, bounce_id: str) -> Response:
     """Only the event goes; the person stays, and can be removed as a subscriber."""
-    await letters.dismiss(request, parse_id(bounce_id))
+    await letters.dismiss(request, [parse_id(bounce_id)])
     return Response(status_code=204)

@@ -7,13 +7,22 @@ from fastapi import Request
 from gna.activity import Verb
 from gna.db import timed
 from gna.delivery import bounces, dead_letters
-from gna.web.desk import do
+from gna.errors import NotFound
+from gna.web.desk import do, subscribers
 from gna.web.ground import ground
 
 
-async def dismiss(request: Request, bounce_id: str) -> None:
-    """Take a bounce off the list; the person stays."""
-    await do(request, Verb.BOUNCE_DISMISSED, bounces.dismiss, bounce_id, about="1")
+async def dismiss(request: Request, bounce_ids: Collection[str]) -> int:
+    """Take bounces off the list; the people stay. Says how many there were."""
+    return await do(request, Verb.BOUNCE_DISMISSED, bounces.dismiss, bounce_ids, about=str)
+
+
+async def remove_bounced(request: Request, bounce_ids: Collection[str]) -> int:
+    """Remove the people who bounced, and everything about them; says how many there were."""
+    people = await ground(request).look(bounces.whose, bounce_ids)
+    if not people:
+        raise NotFound(bounces.UNKNOWN)
+    return await subscribers.remove_some(request, people)
 
 
 async def replay(request: Request, letter_id: str) -> None:

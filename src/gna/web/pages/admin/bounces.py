@@ -6,13 +6,18 @@ from starlette.routing import Route
 
 from gna.db import timed
 from gna.delivery import bounces
+from gna.errors import Refused
 from gna.web.body import parse_id
-from gna.web.desk import letters, subscribers
+from gna.web.desk import letters
 from gna.web.ground import ground
-from gna.web.pages.admin.shell import N_, back, form, go, paging, screen
+from gna.web.pages.admin.shell import N_, NN_, back, form, go, paging, screen
+from gna.web.paging import MOST
 
+LIST = "/admin/bounces"
+DISMISSED = NN_("Dismissed. The person stays subscribed.", "%(num)d dismissed. The people stay subscribed.")
+REMOVED = NN_("%(num)d person was removed.", "%(num)d people were removed.")
 # What these pages are refused with, besides what others are.
-REASONS = (N_("There is no such bounce"), N_("There is no such subscriber"))
+REASONS = (N_("There is no such bounce"), N_("There is no such subscriber"), N_("Choose somebody first"))
 
 
 async def list_bounces(request: Request) -> Response:
@@ -24,18 +29,30 @@ async def list_bounces(request: Request) -> Response:
 
 async def dismiss(request: Request) -> Response:
     """Take one off the list."""
-    await letters.dismiss(request, parse_id(request.path_params["bounce_id"]))
-    return go(back(request), N_("Dismissed. The person stays subscribed."))
+    dismissed = await letters.dismiss(request, [parse_id(request.path_params["bounce_id"])])
+    return go(back(request), DISMISSED, num=dismissed)
 
 
-async def remove_person(request: Request) -> Response:
-    """Remove the person, and with them the bounce."""
-    await subscribers.remove(request, parse_id((await form(request)).get("person")))
-    return go(back(request), N_("The person was removed, with everything about them."))
+async def dismiss_some(request: Request) -> Response:
+    """Take those that were chosen off the list."""
+    return go(back(request), DISMISSED, num=await letters.dismiss(request, await _chosen(request)))
+
+
+async def remove_people(request: Request) -> Response:
+    """Remove the people that were chosen, and with them their bounces."""
+    return go(back(request), REMOVED, num=await letters.remove_bounced(request, await _chosen(request)))
+
+
+async def _chosen(request: Request) -> list[str]:
+    chosen = [parse_id(bounce_id) for bounce_id in (await form(request)).all("bounce")]
+    if not chosen:
+        raise Refused("Choose somebody first")
+    return chosen[:MOST]
 
 
 routes = [
-    Route("/admin/bounces", list_bounces),
-    Route("/admin/bounces/remove", remove_person, methods=["POST"]),
-    Route("/admin/bounces/{bounce_id}/dismiss", dismiss, methods=["POST"]),
+    Route(LIST, list_bounces),
+    Route(f"{LIST}/dismiss", dismiss_some, methods=["POST"]),
+    Route(f"{LIST}/remove", remove_people, methods=["POST"]),
+    Route(f"{LIST}/{{bounce_id}}/dismiss", dismiss, methods=["POST"]),
 ]
