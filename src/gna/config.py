@@ -23,6 +23,7 @@ from gna.errors import CannotStart
 from gna.kinds import (
     Count,
     DatabaseAddress,
+    DnsServers,
     Duration,
     FeedAddress,
     Flag,
@@ -101,6 +102,10 @@ class Settings(BaseModel):
     )
     metrics_allow: Networks = server(
         (), "Who may read `/metrics` besides this machine: addresses or networks of your Prometheus."
+    )
+    dns_servers: DnsServers = server(
+        (),
+        "Whom the DNS check asks: a comma list of IP addresses, each with or without a port; the system's if not set.",
     )
     links_need_click: Flag = server(
         False, "Turn every link that acts into a page with one button, against mail scanners."

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from gna.outside.dns import endpoint
 from gna.outside.place import parse
 
 NOT_A_SENDER = 'an address, or a name with an address: "The Quiet Web <news@example.org>"'
@@ -156,6 +157,17 @@ def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _dns_servers(value: tuple[str, ...]) -> tuple[str, ...]:
+    for server in value:
+        try:
+            endpoint(server)
+        except ValueError:
+            raise ValueError(
+                "a comma list of IP addresses, each with or without a port (9.9.9.9, [::1]:5353)"
+            ) from None
+    return value
+
+
 def _origins(value: tuple[str, ...]) -> tuple[str, ...]:
     for origin in value:
         parts = _split(origin, "http", "https")
@@ -171,6 +183,7 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10_000)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_comma_list)]
 Networks = Annotated[Names, AfterValidator(_networks)]
+DnsServers = Annotated[Names, AfterValidator(_dns_servers)]
 Origins = Annotated[Names, AfterValidator(_origins)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 FeedAddress = Annotated[str, AfterValidator(feed_address)]

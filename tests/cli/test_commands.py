@@ -17,6 +17,7 @@ from tests.conftest import Databases
 from tests.issuer import URL, Issuer
 from tests.running import Gna
 from tests.servers import free_port
+from tests.servers.dns import Dns
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.valkey import Valkey
 
@@ -214,3 +215,20 @@ def test_a_server_starts_though_the_mail_server_is_away(start: Callable[..., Gna
     running = start(EMAIL_PROVIDER="smtp", SMTP_URL=f"smtp://127.0.0.1:{free_port()}", DATABASE_URL="sqlite:///gna.db")
     assert running.subscribe("ana@example.org").status_code == 201
     assert "the provider does not answer yet; mails wait" in running.log.read_text()
+
+
+def test_check_asks_dns_when_it_is_told_to(tmp_path: Path) -> None:
+    with Dns() as dns:
+        dns.says("example.org", "TXT", "v=spf1 mx -all")
+        dns.says("_dmarc.example.org", "TXT", "v=DMARC1; p=reject; rua=mailto:dmarc@example.org")
+        silent, asked = (gna(tmp_path, "check", *given, DNS_SERVERS=dns.address) for given in ((), ("--dns",)))
+        wrong = gna(tmp_path, "check", "--dns", "--selector", "s1", DNS_SERVERS=dns.address)
+        refused = gna(tmp_path, "check", "--dns", "--selector", "s 1", DNS_SERVERS=dns.address)
+    assert (silent.returncode, "spf" in silent.stdout) == (0, False)
+    report = " ".join(asked.stdout.split())
+    assert asked.returncode == 0
+    assert "spf ok There is one SPF record" in report
+    assert "dkim warning Gna does not sign" in report
+    assert "dmarc ok DMARC asks receivers" in report
+    assert (wrong.returncode, "There is no DKIM key at s1._domainkey.example.org" in wrong.stdout) == (1, True)
+    assert (refused.returncode, "dns wrong A selector has letters" in " ".join(refused.stdout.split())) == (1, True)

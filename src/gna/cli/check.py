@@ -4,7 +4,7 @@ import asyncio
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -30,15 +30,21 @@ class Finding:
 
 
 SECRET_MIN = 20
+STATES = {"ok": "ok", "unknown": "warning", "warning": "warning", "problem": "wrong"}
 STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
 
 
-def check() -> None:
+def check(
+    dns: Annotated[bool, typer.Option("--dns", help="Ask DNS for SPF, DKIM and DMARC of the sender, too.")] = False,
+    selector: Annotated[str, typer.Option(metavar="NAME", help="With --dns: the DKIM key to look at.")] = "",
+) -> None:
     """Say what is configured, what is missing, and whether database, Redis and mail provider answer."""
     settings, db = start.begin()
     parts = (_redis, _provider, _template, _feed, _doors, _sign_in)
     findings = [*_settings(), *_database(db), *(finding for part in parts for finding in part(settings))]
     db.close()
+    if dns:
+        findings += _dns(settings, selector)
     # Imported late: no other command draws.
     from rich.console import Console
     from rich.markup import escape
@@ -179,6 +185,20 @@ def _feed(settings: Settings) -> Iterator[Finding]:
         yield Finding("feed", "warning", f"FEED_WEBHOOK_SECRET is short; use {SECRET_MIN} random characters or more")
     if settings.admin_email is None:
         yield Finding("feed", "warning", "ADMIN_EMAIL is not set; nobody is told when the feed keeps failing")
+
+
+def _dns(settings: Settings, typed: str) -> Iterator[Finding]:
+    """Whether receivers can tell that our mail is ours."""
+    from gna.mail.authentication import check, parse_selector
+
+    try:
+        report = asyncio.run(check(settings, selector=parse_selector(typed)))
+    except GnaError as error:
+        yield Finding("dns", "wrong", str(error))
+        return
+    for found in (found for findings in report.parts.values() for found in findings):
+        record = f" At {found.publish.name}, TXT: {found.publish.text}" if found.publish else ""
+        yield Finding(found.part, STATES[found.level], screen.clean(found.says + record))
 
 
 def _doors(settings: Settings) -> Iterator[Finding]:
