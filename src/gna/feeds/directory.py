@@ -25,6 +25,7 @@ MOST = 100
 FIELDS = ("url", "active", "mode", "cadence", "at", "zone", "weekday", "monthday", "subject", "audience", "archived")
 # What is nobody's business but ours.
 HIDDEN = ("claimed_until", "etag", "last_modified", "told_at", "hub_asked_at", "hub_secret")
+NO_CAMPAIGN = {"campaign_state": None, "campaign_held": None}
 TAKEN = "There is a feed with this address already"
 THE_SETTINGS = "It is the feed of FEED_URL; change that setting instead"
 
@@ -145,8 +146,9 @@ def _shown(tx: Connection, row: Any) -> dict[str, Any]:
     }
     waits = sa.select(sa.func.count()).select_from(feed_entries).where(e.feed_id == row.id, e.campaign_id.is_(None))
     campaign_id = open_campaign(tx, row.id)
-    state = tx.scalar(sa.select(campaigns.c.state).where(campaigns.c.id == campaign_id)) if campaign_id else None
-    return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": campaign_id, "campaign_state": state}
+    its = tx.execute(sa.select(campaigns.c.state, campaigns.c.held).where(campaigns.c.id == campaign_id)).one_or_none()
+    campaign = {"campaign_state": its.state, "campaign_held": its.held} if its else NO_CAMPAIGN
+    return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": campaign_id} | campaign
 
 
 def _insert(tx: Connection, values: Mapping[str, Any], *, now: datetime) -> str:

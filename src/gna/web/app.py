@@ -27,7 +27,7 @@ from gna.web.auth import AdminGate
 from gna.web.cors import Cors
 from gna.web.edge import Edge
 from gna.web.ground import Ground
-from gna.web.pages import admin, archive, docs, mailbox, public
+from gna.web.pages import admin, archive, docs, public
 from gna.web.pages.render import WEB
 
 ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
@@ -47,7 +47,6 @@ ROUTERS = (
     dead_letters.router,
     messages.router,
     health.router,
-    mailbox.router,
     docs.router,
 )
 

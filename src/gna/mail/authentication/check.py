@@ -34,7 +34,7 @@ class Sending:
     @classmethod
     def of(cls, settings: Settings) -> "Sending":
         """As the server sends."""
-        domain = on_the_wire(parseaddr(settings.email_from_address)[1]).rpartition("@")[2].lower()
+        domain = domain_of(settings)
         if settings.dkim_private_key is None:
             return cls(domain, _host(settings))
         from gna.mail.dkim import record
@@ -62,6 +62,11 @@ class Report:
     def parts(self) -> dict[str, list[Finding]]:
         """All findings by part."""
         return {part: found for part in PARTS if (found := self.of(part))}
+
+
+def domain_of(settings: Settings) -> str:
+    """The domain that the mail says it comes from, as DNS has it."""
+    return on_the_wire(parseaddr(settings.email_from_address)[1]).rpartition("@")[2].lower()
 
 
 def parse_selector(typed: str) -> str | None:

@@ -1,22 +1,18 @@
 """The feeds, for those who run the publication."""
 
-import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from gna.db import timed
 from gna.feeds import directory
 from gna.feeds.cadence import Every
-from gna.feeds.editor import Editor
-from gna.feeds.notices import Notices
-from gna.feeds.poll import Poller
 from gna.feeds.table import Mode
 from gna.web.api.shapes import body, errors
 from gna.web.body import parse_id, parse_object
-from gna.web.ground import Ground, ground
+from gna.web.desk import feeds as desk
+from gna.web.ground import ground
 from gna.web.paging import Paging, listed
 
 router = APIRouter(prefix="/admin/api/feeds", tags=["admin"])
@@ -65,16 +61,14 @@ async def list_feeds(request: Request, page: str = "1", per_page: str = "20") ->
 )
 async def add_feed(request: Request) -> JSONResponse:
     """The first look comes at once, and only remembers what is there."""
-    here = ground(request)
-    feed_id = await here.run(timed(directory.add), directory.parse(parse_object(await request.body()), new=True))
-    here.ring("feeds")
-    return await _shown(here, feed_id, 201)
+    feed_id = await desk.add(request, directory.parse(parse_object(await request.body()), new=True))
+    return await _shown(request, feed_id, 201)
 
 
 @router.get("/{feed_id}", summary="One feed", responses=errors(404, 503))
 async def get_feed(request: Request, feed_id: str) -> JSONResponse:
     """One feed."""
-    return await _shown(ground(request), parse_id(feed_id))
+    return await _shown(request, parse_id(feed_id))
 
 
 @router.patch(
@@ -82,37 +76,30 @@ async def get_feed(request: Request, feed_id: str) -> JSONResponse:
 )
 async def change_feed(request: Request, feed_id: str) -> JSONResponse:
     """What is left out stays; at a new address, the first look comes first again."""
-    here = ground(request)
-    wish = directory.parse(parse_object(await request.body()))
-    await here.run(timed(directory.edit), parse_id(feed_id), wish)
-    here.ring("feeds")
-    return await _shown(here, feed_id)
+    await desk.change(request, parse_id(feed_id), directory.parse(parse_object(await request.body())))
+    return await _shown(request, feed_id)
 
 
 @router.delete("/{feed_id}", summary="Remove a feed", status_code=204, responses=errors(404, 409, 503))
 async def remove_feed(request: Request, feed_id: str) -> Response:
     """Campaigns that it made stay. The feed of FEED_URL goes with its setting."""
-    await ground(request).run(directory.remove, parse_id(feed_id))
+    await desk.remove(request, parse_id(feed_id))
     return Response(status_code=204)
 
 
 @router.post("/{feed_id}/check", summary="Look at a feed now", responses=errors(404, 409, 503))
 async def check_feed(request: Request, feed_id: str) -> JSONResponse:
     """Answers when it was looked at; `last_error` says what went wrong, `campaign_id` what became of new posts."""
-    here = ground(request)
-    await Poller(here.db, here.settings).check(parse_id(feed_id))
-    await asyncio.to_thread(Editor(here.db, Notices.of(here.settings)).tend, feed_id)
-    here.ring("publish")
-    return await _shown(here, feed_id)
+    await desk.check(request, parse_id(feed_id))
+    return await _shown(request, feed_id)
 
 
 @router.post("/{feed_id}/skip", summary="Wait no more", responses=errors(404, 409, 503))
 async def skip_campaign(request: Request, feed_id: str) -> JSONResponse:
     """Wait no more for the campaign of a feed to be delivered; what is in it is not mailed again."""
-    await ground(request).run(directory.skip, parse_id(feed_id))
-    ground(request).ring("edit")
-    return await _shown(ground(request), feed_id)
+    await desk.skip(request, parse_id(feed_id))
+    return await _shown(request, feed_id)
 
 
-async def _shown(here: Ground, feed_id: str, status: int = 200) -> JSONResponse:
-    return JSONResponse(await here.look(directory.show, feed_id), status)
+async def _shown(request: Request, feed_id: str, status: int = 200) -> JSONResponse:
+    return JSONResponse(await ground(request).look(directory.show, feed_id), status)

@@ -26,7 +26,7 @@ templates = Environment(
     extensions=["jinja2.ext.i18n"],
 )
 templates.globals["version"] = __version__
-# Pages for the operator and for programmers are English.
+# What programmers read is English.
 NOT_FOR_READERS = ("/admin", "/docs")
 
 
@@ -65,7 +65,6 @@ def page(
     lang = language_of(request) if for_readers else ENGLISH
     shared = {
         "site": ground(request).site,
-        "mailbox": settings.mailbox_is_open,
         "path": path,
         "lang": lang,
         "contact": parseaddr(settings.email_from_address)[1],

@@ -2,7 +2,7 @@
 
 from starlette.routing import Route
 
-from gna.web.pages.admin import activity, bounces, dead_letters, overview, words
+from gna.web.pages.admin import activity, bounces, dead_letters, feeds, mailbox, overview, settings, words
 
 __all__ = ["ROUTES", "words"]
 
@@ -11,4 +11,7 @@ ROUTES: list[Route] = [
     *activity.routes,
     *bounces.routes,
     *dead_letters.routes,
+    *feeds.routes,
+    *settings.routes,
+    *mailbox.routes,
 ]

@@ -1,4 +1,4 @@
-"""Reading the mails that the `mailbox` provider wrote. For development, at the machine itself, only."""
+"""The mails that the `mailbox` provider wrote. For development, at the machine itself, only."""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +8,15 @@ from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup, escape
+from starlette.routing import Route
 
 from gna.errors import NotFound
-from gna.web.auth import is_local
 from gna.web.ground import Ground, ground
-from gna.web.pages.render import page, sandboxed
-
-router = APIRouter(prefix="/admin/mailbox", include_in_schema=False)
+from gna.web.pages.admin.shell import screen
+from gna.web.pages.render import sandboxed
 
 SHOWN = 50
 NAME = re.compile(r"[0-9a-f-]{36}")
@@ -48,24 +47,22 @@ class Mail:
         return Markup("").join([*parts, escape(self.text[end:])])
 
 
-@router.get("")
-def mailbox(request: Request) -> HTMLResponse:
+def show_all(request: Request) -> Response:
     """The newest mails, the newest one open."""
     mails = _newest(_folder(request))
-    return page(request, "mailbox.html", mails=mails, chosen=mails[0] if mails else None)
+    return screen(request, "mailbox.html", mails=mails, chosen=mails[0] if mails else None)
 
 
-@router.get("/{mail_id}")
-def one_mail(request: Request, mail_id: str) -> HTMLResponse:
+def show(request: Request) -> Response:
     """One mail among the newest."""
     folder = _folder(request)
-    return page(request, "mailbox.html", mails=_newest(folder), chosen=_read(_file(folder, mail_id)))
+    chosen = _read(_file(folder, request.path_params["mail_id"]))
+    return screen(request, "mailbox.html", mails=_newest(folder), chosen=chosen)
 
 
-@router.get("/{mail_id}/html")
-def mail_html(request: Request, mail_id: str) -> Response:
+def show_html(request: Request) -> Response:
     """The HTML part as the sender wrote it, locked into a sandbox."""
-    mail = _read(_file(_folder(request), mail_id))
+    mail = _read(_file(_folder(request), request.path_params["mail_id"]))
     return HTMLResponse(
         mail.html.replace("<head>", '<head><base target="_blank">', 1),
         headers=sandboxed("data:"),
@@ -73,6 +70,9 @@ def mail_html(request: Request, mail_id: str) -> Response:
 
 
 def _folder(request: Request) -> Path:
+    # Imported late: the gate itself answers with pages of the admin.
+    from gna.web.auth import is_local
+
     here: Ground = ground(request)
     if here.settings.email_provider != "mailbox" or not is_local(request):
         raise NotFound("Not found")
@@ -108,3 +108,10 @@ def _read(file: Path) -> Mail:
 def _part(mail: EmailMessage, kind: str) -> str:
     part = mail.get_body((kind,))
     return str(part.get_content()) if part else ""
+
+
+routes = [
+    Route("/admin/mailbox", show_all),
+    Route("/admin/mailbox/{mail_id}", show),
+    Route("/admin/mailbox/{mail_id}/html", show_html),
+]
