@@ -25,7 +25,7 @@ from gna.providers.protocol import Provider
 from gna.subscribers import imports, tally
 from gna.subscribers.admission import Publication
 from gna.subscribers.cleanup import clean_up
-from gna.subscribers.imports import Importer
+from gna.subscribers.importer import Importer
 
 logger = log.get(__name__)
 

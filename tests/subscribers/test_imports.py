@@ -14,9 +14,11 @@ from gna import clock, ids
 from gna.db import Database, timed
 from gna.jobs import workers
 from gna.outbox import messages
+from gna.subscribers import importer as importing
 from gna.subscribers import imports, lists
 from gna.subscribers.admission import Publication
-from gna.subscribers.imports import Importer, State, chunks, problems
+from gna.subscribers.importer import Importer
+from gna.subscribers.imports import State, chunks, problems
 from gna.subscribers.leave import remove, unsubscribe
 from gna.subscribers.table import subscribers, suppressions
 from tests.factories import NOW, SITE, a_subscriber, count, the_subscriber
@@ -279,7 +281,7 @@ class TestCrashes:
     def test_another_worker_goes_on_where_a_dead_one_stopped(
         self, db: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(imports, "BATCH", 3)
+        monkeypatch.setattr(importing, "BATCH", 3)
         content = "email,nickname\n" + "".join(f"p{n}@example.org,P{n}\n" for n in range(10)) + "bad@,\n"
         with db.write() as tx:
             import_id = imports.accept(tx, io.BytesIO(content.encode()), name="p.csv", dry_run=False, now=clock.now())
@@ -368,8 +370,8 @@ class TestWhatStrangersCanDo:
 
 
 def test_a_dry_run_may_go_through_many_threads(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "SLICE", 0.001)
-    monkeypatch.setattr(imports, "BATCH", 2)
+    monkeypatch.setattr(importing, "SLICE", 0.001)
+    monkeypatch.setattr(importing, "BATCH", 2)
     content = b"email\n" + b"".join(b"p%d@example.org\n" % n for n in range(20))
     with db.write() as tx:
         import_id = imports.accept(tx, io.BytesIO(content), name="p.csv", dry_run=True, now=clock.now())

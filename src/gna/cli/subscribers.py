@@ -90,8 +90,9 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool) -> A
 
     from gna.subscribers import imports
     from gna.subscribers.admission import Publication
+    from gna.subscribers.importer import Importer
 
-    importer = imports.Importer(db, worker=ids.new(), publication=Publication.of(settings))
+    importer = Importer(db, worker=ids.new(), publication=Publication.of(settings))
     try:
         with file.open("rb") as opened, db.write() as tx:
             import_id = timed(imports.accept)(tx, opened, name=file.name, dry_run=dry_run, worker=importer.worker)

@@ -1,49 +1,39 @@
 """Imports: a file waits in rows until a worker has admitted everybody in it, and is deleted then.
 
-The position moves in the transaction that writes the people, so a killed worker loses and repeats nothing.
+It may lie open before, while a person says what its columns are; no worker touches it then.
 """
 
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import islice
 from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import db, ids, log
-from gna.db import Database, Instant, metadata, timed
-from gna.errors import DatabaseAway, NotFound, Refused
+from gna import db, ids
+from gna.db import Instant, metadata
+from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.jobs import workers
-from gna.subscribers.admission import Fate, Line, Problem, Publication, Seen, Tally, admit, foresee
+from gna.subscribers.admission import Fate, Line, Problem
+from gna.subscribers.formats import AS_IT_IS, Mapping
 from gna.subscribers.sheets import sheets
-from gna.subscribers.table import subscribers
 
-logger = log.get(__name__)
-
-# One transaction. On SQLite visitors who sign up wait for it, so it takes less than a tenth of a second.
-BATCH = 500
 CHUNK = 512 * 1024
-# A slice of work, so that a worker that is told to stop does so soon.
-SLICE = 1.0
 KEPT = timedelta(days=7)
-PROBLEMS_KEPT = 10_000
-# After so many rows PostgreSQL is told at once, and plans searches for what is there now.
-MANY = 10_000
+# Addresses lie in an open upload, and perhaps nobody comes back to it.
+KEPT_OPEN = timedelta(days=1)
 
 
 class State(StrEnum):
     """How far an import is."""
 
+    OPEN = "open"
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
+    STOPPED = "stopped"
 
 
 imports = sa.Table(
@@ -62,6 +52,8 @@ imports = sa.Table(
     sa.Column("claimed_by", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("finished_at", Instant),
+    sa.Column("mapping", db.type_json),
+    sa.Column("trial", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 chunks = sa.Table(
     "import_chunks",
@@ -82,9 +74,9 @@ problems = sa.Table(
 i = imports.c
 
 
-def lines(file: BinaryIO, name: str) -> Iterator[tuple[str, Line]]:
+def lines(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> Iterator[tuple[str, Line]]:
     """Every row of every sheet in an upload, with the name of its format."""
-    for sheet in sheets(file, name):
+    for sheet in sheets(file, name, mapping):
         for row, cells in sheet.rows:
             try:
                 yield sheet.layout.name, Line(sheet.name, row, sheet.layout.read(cells))
@@ -93,19 +85,80 @@ def lines(file: BinaryIO, name: str) -> Iterator[tuple[str, Line]]:
 
 
 def accept(
-    tx: Connection, file: BinaryIO, *, name: str, dry_run: bool, worker: str | None = None, now: datetime
+    tx: Connection,
+    file: BinaryIO,
+    *,
+    name: str,
+    dry_run: bool,
+    mapping: Mapping = AS_IT_IS,
+    worker: str | None = None,
+    now: datetime,
 ) -> str:
     """Keep an upload until a worker has read it: any, or the one who asks."""
+    said = {"dry_run": dry_run, "mapping": mapping.stored()}
+    return _store(tx, file, name=name, created_at=now, **said, **_whose(worker))
+
+
+def keep(tx: Connection, file: BinaryIO, *, name: str, format: str | None, now: datetime) -> str:
+    """Keep an upload open until a person has said what its columns are."""
+    return _store(tx, file, name=name, created_at=now, state=State.OPEN, dry_run=False, format=format)
+
+
+def _store(tx: Connection, file: BinaryIO, *, name: str, **values: Any) -> str:
     import_id = ids.new()
     size = file.seek(0, 2)
     file.seek(0)
-    whose = {"state": State.RUNNING, "claimed_by": worker} if worker else {}
-    tx.execute(
-        sa.insert(imports).values(id=import_id, name=name[:200], dry_run=dry_run, size=size, created_at=now, **whose)
-    )
+    tx.execute(sa.insert(imports).values(id=import_id, name=name[:200], size=size, **values))
     for number, data in enumerate(iter(lambda: file.read(CHUNK), b"")):
         tx.execute(sa.insert(chunks).values(import_id=import_id, number=number, data=data))
     return import_id
+
+
+def _whose(worker: str | None) -> dict[str, Any]:
+    return {"state": State.RUNNING, "claimed_by": worker} if worker else {"state": State.WAITING}
+
+
+def start(tx: Connection, import_id: str, *, mapping: Mapping, trial: bool, worker: str | None = None) -> None:
+    """Hand an open upload to a worker; after a trial, which only counts, it lies open again."""
+    its = (i.id == import_id, i.state == State.OPEN)
+    afresh = {"position": 0, "read": 0, "counts": {}, "error": None, "finished_at": None}
+    said = {"dry_run": trial, "trial": trial, "mapping": mapping.stored()}
+    if not tx.execute(sa.update(imports).where(*its).values(**afresh, **said, **_whose(worker))).rowcount:
+        the_import(tx, import_id)
+        raise NotAllowedNow("This import has been started already")
+    tx.execute(sa.delete(problems).where(problems.c.import_id == import_id))
+
+
+def discard(tx: Connection, import_id: str) -> None:
+    """Forget an open upload, as if it had never come."""
+    if not tx.execute(sa.delete(imports).where(i.id == import_id, i.state == State.OPEN)).rowcount:
+        the_import(tx, import_id)
+        raise NotAllowedNow("This import has been started already")
+
+
+def stop(tx: Connection, import_id: str, *, now: datetime) -> None:
+    """Take an import away from its worker, who undoes the batch in hand; whoever is in by then stays."""
+    its = (i.id == import_id, i.state.in_((State.WAITING, State.RUNNING)))
+    reopened: dict[str, Any] = {"state": State.OPEN, "claimed_by": None, "counts": {}, "position": 0, "read": 0}
+    if tx.execute(sa.update(imports).where(*its, i.trial).values(**reopened)).rowcount:
+        return
+    ended = {"state": State.STOPPED, "claimed_by": None, "finished_at": now}
+    if not tx.execute(sa.update(imports).where(*its).values(**ended)).rowcount:
+        the_import(tx, import_id)
+        raise NotAllowedNow("This import has ended already")
+    tx.execute(sa.delete(chunks).where(chunks.c.import_id == import_id))
+
+
+def settle(
+    tx: Connection, import_id: str, *, worker: str, state: State, error: str | None = None, now: datetime
+) -> None:
+    """The import has ended, and its file is not needed any more; that of a trial is."""
+    its = (i.id == import_id, i.claimed_by == worker)
+    ended = {"error": error, "finished_at": now, "claimed_by": None, "read": i.size}
+    if tx.execute(sa.update(imports).where(*its, i.trial).values(state=State.OPEN, **ended)).rowcount:
+        return
+    if tx.execute(sa.update(imports).where(*its).values(state=state, **ended)).rowcount:
+        tx.execute(sa.delete(chunks).where(chunks.c.import_id == import_id))
 
 
 def claim(tx: Connection, *, worker: str, now: datetime, only: str | None = None) -> Any | None:
@@ -135,6 +188,13 @@ def newest(tx: Connection, *, page: int, per_page: int) -> tuple[list[Any], int]
     return list(rows), tx.scalar(sa.select(sa.func.count()).select_from(imports)) or 0
 
 
+def chunk(tx: Connection, import_id: str, number: int = 0) -> bytes | None:
+    """A part of an upload; the first is its beginning."""
+    where = (chunks.c.import_id == import_id, chunks.c.number == number)
+    data: bytes | None = tx.scalar(sa.select(chunks.c.data).where(*where))
+    return data
+
+
 def problems_of(tx: Connection, import_id: str) -> list[Problem]:
     """The rows that brought nobody in."""
     the_import(tx, import_id)
@@ -145,171 +205,8 @@ def problems_of(tx: Connection, import_id: str) -> list[Problem]:
 
 def forget(tx: Connection, *, now: datetime) -> None:
     """Delete what was imported long ago, and uploads that nobody finished."""
-    tx.execute(sa.delete(imports).where(i.created_at < now - KEPT))
-
-
-@dataclass
-class Run:
-    """One import while a worker holds it: its rows to come, and what became of those before."""
-
-    row: Any
-    lines: Iterator[tuple[str, Line]]
-    file: BinaryIO
-    position: int
-    tally: Tally
-    seen: Seen
-    problems: int = 0
-
-
-class Importer:
-    """Does the imports that wait, a slice at a time."""
-
-    def __init__(self, database: Database, *, worker: str, publication: Publication) -> None:
-        self._db = database
-        self.worker = worker
-        self._publication = publication
-        self._run: Run | None = None
-        self._open = ExitStack()
-
-    def work(self, only: str | None = None) -> bool:
-        """One slice; True if there was something to do."""
-        if self._run is None and not self._begin(only):
-            return False
-        deadline = time.monotonic() + SLICE
-        try:
-            while self._run and time.monotonic() < deadline:
-                self._batch(self._run)
-                self._db.give_way()
-            self._db.checkpoint()
-        except Refused as refusal:
-            self._end(State.FAILED, error=str(refusal))
-        except (DatabaseAway, LostClaim):
-            self._close()  # the rows say where to go on
-            raise
-        except Exception:
-            logger.exception("import failed")
-            self._end(State.FAILED, error="Something went wrong that is not the file's fault; the log says where")
-        return True
-
-    def finish(self, import_id: str, show: Callable[[Any], None] = lambda _: None) -> Any:
-        """Do one import to its end, now, and show how far it is after each slice."""
-        while True:
-            with self._db.write() as tx:
-                timed(workers.beat)(tx, self.worker)
-            again = self.work(import_id)
-            with self._db.write() as tx:
-                row = the_import(tx, import_id)
-                if not again or self._run is None:
-                    workers.leave(tx, self.worker)
-            show(row)
-            if not again or self._run is None:
-                return row
-
-    def _begin(self, only: str | None) -> bool:
-        with self._db.write() as tx:
-            row = timed(claim)(tx, worker=self.worker, only=only)
-        if row is None:
-            return False
-        file = self._open.enter_context(self._file(row.id))
-        seen = Seen()
-        self._open.callback(seen.close)
-        tally = Tally()
-        tally.fates.update({Fate(fate): count for fate, count in row.counts.items()})
-        rows = lines(file, row.name)
-        self._run = Run(row, rows, file, row.position, tally, seen)
-        try:
-            for _, line in islice(rows, row.position):
-                if row.dry_run and not isinstance(line.person, Refused):
-                    seen.before(line.person.email)
-            with self._db.read() as tx:
-                self._run.problems = len(problems_of(tx, row.id))
-        except Refused as refusal:
-            self._end(State.FAILED, error=str(refusal))
-        return True
-
-    @contextmanager
-    def _file(self, import_id: str) -> Iterator[BinaryIO]:
-        """The upload, in a file without a name that is gone when it is closed."""
-        with tempfile.TemporaryFile() as file:
-            number = 0
-            while True:
-                with self._db.read() as tx:
-                    where = (chunks.c.import_id == import_id, chunks.c.number == number)
-                    data = tx.scalar(sa.select(chunks.c.data).where(*where))
-                if data is None:
-                    break
-                file.write(data)
-                number += 1
-            file.seek(0)
-            yield file
-
-    def _batch(self, run: Run) -> None:
-        batch = list(islice(run.lines, BATCH))
-        if not batch:
-            return self._end(State.DONE)
-        rows = [line for _, line in batch]
-        with self._db.write() if not run.row.dry_run else self._db.read() as tx:
-            if run.row.dry_run:
-                foresee(tx, rows, run.tally, seen=run.seen, secret=self._publication.secret)
-            else:
-                timed(admit)(tx, rows, run.tally, publication=self._publication)
-                self._save(tx, run, batch)
-        if run.row.dry_run:
-            with self._db.write() as tx:
-                self._save(tx, run, batch)
-        return None
-
-    def _save(self, tx: Connection, run: Run, batch: list[tuple[str, Line]]) -> None:
-        """Move the position, in the transaction that wrote the people."""
-        run.position += len(batch)
-        found = run.tally.problems[: max(0, PROBLEMS_KEPT - run.problems)]
-        if found:
-            tx.execute(
-                sa.insert(problems),
-                [
-                    {"import_id": run.row.id, "number": number, **asdict(problem)}
-                    for number, problem in enumerate(found, start=run.problems)
-                ],
-            )
-        run.problems += len(found)
-        run.tally.problems.clear()
-        moved = tx.execute(
-            sa.update(imports)
-            .where(i.id == run.row.id, i.claimed_by == self.worker)
-            .values(position=run.position, read=run.file.tell(), counts=dict(run.tally.fates), format=batch[0][0])
-        )
-        if not moved.rowcount:
-            raise LostClaim
-
-    def _end(self, state: State, *, error: str | None = None) -> None:
-        run = self._run
-        assert run
-        with self._db.write() as tx:
-            timed(_settle)(tx, run.row.id, worker=self.worker, state=state, error=error)
-        self._close()
-        if run.position > MANY and not run.row.dry_run:
-            self._db.vacuum(subscribers.name)
-        logger.info(
-            "import ended", state=str(state), rows=run.position, **{str(f): n for f, n in run.tally.fates.items()}
-        )
-
-    def _close(self) -> None:
-        self._run = None
-        self._open.close()
-
-
-class LostClaim(Exception):
-    """Another worker took this import over; the transaction is undone."""
-
-
-def _settle(tx: Connection, import_id: str, *, worker: str, state: State, error: str | None, now: datetime) -> None:
-    """The file is not needed any more."""
-    tx.execute(
-        sa.update(imports)
-        .where(i.id == import_id, i.claimed_by == worker)
-        .values(state=state, error=error, finished_at=now, claimed_by=None, read=i.size)
-    )
-    tx.execute(sa.delete(chunks).where(chunks.c.import_id == import_id))
+    left_open = sa.and_(i.state == State.OPEN, i.created_at < now - KEPT_OPEN)
+    tx.execute(sa.delete(imports).where(sa.or_(left_open, i.created_at < now - KEPT)))
 
 
 def totals(counts: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -1,43 +1,39 @@
 """Opening what was uploaded: a CSV file, or a ZIP of them, read as a stream and never as a whole."""
 
-import codecs
-import csv
 import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, BinaryIO, cast
 
 from gna.errors import Refused
-from gna.subscribers.formats import Layout, recognise
+from gna.subscribers.formats import AS_IT_IS, Layout, Mapping, NoAddress, Proposal, propose, recognise
 from gna.subscribers.formats.products import ANY
+from gna.subscribers.records import NoPeople, Opener, header_in, records, sample_of
 
-SAMPLE = 64 * 1024
 DELIMITERS = ",;\t|"
-# One row. A field has the 128 kB of the csv module, whose limit belongs to the whole process and stays as it is.
-LONGEST_ROW = 1024 * 1024
+# So many rows show what stands in a column.
+LOOKED_AT = 100
 MOST_ENTRIES = 10_000  # Substack packs a page and two logs for every post
 MOST_SHEETS = 50
 MOST_UNPACKED = 1024**3
 PLAIN_COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # All that `zipfile` raises for a file that is not what it says.
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
-NUL = "\0"
 
 SAVE_AS_CSV = "This is a spreadsheet. Save the sheet as CSV first, then upload that file."
+NO_ROWS = "The file has a header but no rows."
 DAMAGED = "The ZIP is damaged. Unpack it and upload the CSV files one by one."
 NOT_CSV = {
     b"\xd0\xcf\x11\xe0": SAVE_AS_CSV,
     b"\x1f\x8b": "The file is compressed in a way that cannot be read here. Unpack it and upload the CSV file.",
     b"%PDF": "This is a PDF, not a CSV file. Export the list as CSV and upload that.",
 }
-
-Opener = Callable[[], IO[bytes]]
 
 
 @dataclass(frozen=True)
@@ -50,20 +46,37 @@ class Sheet:
     layout: Layout
 
 
-class _NoPeople(Refused):
-    """This file holds nobody; another one of the same ZIP may."""
-
-
-def sheets(file: BinaryIO, name: str) -> Iterator[Sheet]:
+def sheets(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> Iterator[Sheet]:
     """The tables of people in an upload, those of people who left first; Refused at once if there is none."""
-    file.seek(0)
-    start = file.read(4)
-    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return iter(_unpacked(file))
+    if not is_zip(file):
+        return iter([_sheet(lambda: _rewound(file), name, mapping)])
+    if mapping.columns is not None:
+        raise Refused("Columns can be named for a CSV file only; the files of a ZIP are recognised by theirs.")
+    return iter(_unpacked(file, mapping))
+
+
+def glance(file: BinaryIO, name: str) -> Proposal:
+    """What the columns of a CSV file are, as far as its beginning tells."""
+    if is_zip(file):
+        raise Refused("Columns can be named for a CSV file only; the files of a ZIP are recognised by theirs.")
+    rows = records(lambda: _rewound(file), _delimiter(sample_of(lambda: _rewound(file)), named=True))
+    _, header = next(rows, (0, []))
+    first: list[list[str]] = []
+    with suppress(Refused):  # the beginning may end in the middle of a row
+        for _, cells in islice(rows, LOOKED_AT):
+            first.append(cells)
+    if not first:
+        raise NoPeople(NO_ROWS)
+    return propose(header, first, file_name=name)
+
+
+def is_zip(file: BinaryIO) -> bool:
+    """Whether the upload holds several files; Refused if it is neither a ZIP nor a text."""
+    start = _rewound(file).read(4)
     for magic, sentence in NOT_CSV.items():
         if start.startswith(magic):
             raise Refused(sentence)
-    return iter([_sheet(lambda: _rewound(file), name)])
+    return start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def _rewound(file: BinaryIO) -> BinaryIO:
@@ -71,12 +84,12 @@ def _rewound(file: BinaryIO) -> BinaryIO:
     return file
 
 
-def _unpacked(file: BinaryIO) -> list[Sheet]:
+def _unpacked(file: BinaryIO, mapping: Mapping) -> list[Sheet]:
     try:
         archive = zipfile.ZipFile(file)
     except DAMAGE as damage:
         raise Refused(DAMAGED) from damage
-    found, refusals = _openable(archive, _entries(archive))
+    found, refusals = _openable(archive, _entries(archive), mapping)
     if not found:
         raise Refused(_why_nobody(refusals))
     return sorted(found, key=lambda sheet: (not _of_people_who_left(sheet), sheet.name))
@@ -107,12 +120,14 @@ def _may_hold_people(path: str) -> bool:
     return name.endswith(".csv") and not name.endswith((".opens.csv", ".delivers.csv", ".clicks.csv"))
 
 
-def _openable(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> tuple[list[Sheet], list[_NoPeople]]:
+def _openable(
+    archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], mapping: Mapping
+) -> tuple[list[Sheet], list[NoPeople]]:
     found, refusals = [], []
     for entry in entries:
         try:
-            found.append(_sheet(partial(_entry, archive, entry), entry.filename))
-        except _NoPeople as refusal:
+            found.append(_sheet(partial(_entry, archive, entry), entry.filename, mapping))
+        except NoPeople as refusal:
             refusals.append(refusal)
     return _of_the_same_product(found), refusals
 
@@ -154,7 +169,7 @@ def _of_people_who_left(sheet: Sheet) -> bool:
     return not columns.isdisjoint({"unsub_time", "clean_time"}) or name.startswith(("unsubscri", "cleaned"))
 
 
-def _why_nobody(refusals: list[_NoPeople]) -> str:
+def _why_nobody(refusals: list[NoPeople]) -> str:
     if not refusals:
         return "The ZIP holds no CSV file."
     if len(refusals) == 1:
@@ -162,123 +177,33 @@ def _why_nobody(refusals: list[_NoPeople]) -> str:
     return "No CSV file in the ZIP is a list of people: none has both a column of e-mail addresses and rows."
 
 
-def _sheet(opener: Opener, name: str) -> Sheet:
-    rows = _rows(opener, _delimiter(_sample(opener)))
+def _sheet(opener: Opener, name: str, mapping: Mapping) -> Sheet:
+    rows = records(opener, _delimiter(sample_of(opener), named=mapping.columns is not None))
     _, header = next(rows, (0, []))
-    layout = recognise(header, file_name=name)
+    layout = recognise(header, file_name=name, mapping=mapping)
     first = next(rows, None)
     if first is None:
-        raise _NoPeople("The file has a header but no rows.")
+        raise NoPeople(NO_ROWS)
     return Sheet(name, chain([first], rows), header, layout)
 
 
-def _sample(opener: Opener) -> str:
-    with _text(opener) as text:
-        sample = text.read(SAMPLE).replace(NUL, "").lstrip("\ufeff \t\r\n")
-    if not sample:
-        raise _NoPeople("The file is empty.")
-    if sample.startswith("<"):
-        raise _NoPeople("This is a web page, not a CSV file. Export the list as CSV and upload that.")
-    return sample
-
-
-def _delimiter(sample: str) -> str:
-    """The separator with which the header has a column of addresses, and the most columns."""
-    headers = {delimiter: _header(sample, delimiter) for delimiter in DELIMITERS}
+def _delimiter(sample: str, *, named: bool) -> str:
+    """The separator with which the header has a column of addresses, and the most columns; the person may name it."""
+    headers = {delimiter: header_in(sample, delimiter) for delimiter in DELIMITERS}
     refusals = {delimiter: _why_not(header) for delimiter, header in headers.items()}
     widest = sorted(DELIMITERS, key=lambda delimiter: -len(headers[delimiter]))
     for delimiter in widest:
         if refusals[delimiter] is None:
             return delimiter
-    raise _NoPeople(refusals[widest[0]])
+    if named and isinstance(refusals[widest[0]], NoAddress):
+        return widest[0]
+    raise NoPeople(str(refusals[widest[0]]))
 
 
-def _header(sample: str, delimiter: str) -> list[str]:
-    records = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
-    with suppress(csv.Error):
-        return next((cells for cells in records if not _blank(cells)), [])
-    return []
-
-
-def _why_not(header: list[str]) -> str | None:
+def _why_not(header: list[str]) -> Refused | None:
     """Why this is no header, or None if it is one."""
     try:
         recognise(header)
     except Refused as refusal:
-        return str(refusal)
+        return refusal
     return None
-
-
-def _blank(cells: Sequence[str]) -> bool:
-    text = "".join(cells)
-    # Excel's own first line says which separator follows.
-    return not text or text.isspace() or (text.startswith("sep=") and len(text) <= 5)
-
-
-def _rows(opener: Opener, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Every row that is not blank, the header included, with its number."""
-    number = 0
-    with _text(opener) as text:
-        lines = _Lines(text)
-        # Strict: a stray quotation mark would otherwise swallow the rows up to the next one, and the people in them.
-        records = csv.reader(lines, delimiter=delimiter, strict=True)
-        try:
-            for number, cells in enumerate(records, start=1):
-                lines.held = 0
-                if not _blank(cells):
-                    yield number, cells
-        except (csv.Error, _TooLong) as error:
-            raise Refused(
-                f"Row {number + 1} cannot be read: it is too long, or a quotation mark is missing or too many."
-            ) from error
-
-
-class _TooLong(Exception):
-    """A row goes on and on."""
-
-
-class _Lines:
-    """The lines of a text without NUL, as long as they and the row they belong to have a sane length."""
-
-    def __init__(self, text: IO[str]) -> None:
-        self._readline = text.readline
-        self.held = 0
-
-    def __iter__(self) -> "_Lines":
-        return self
-
-    def __next__(self) -> str:
-        line = self._readline(LONGEST_ROW)
-        if not line:
-            raise StopIteration
-        self.held += len(line)
-        if self.held >= LONGEST_ROW:
-            raise _TooLong
-        return line.replace(NUL, "") if NUL in line else line
-
-
-@contextmanager
-def _text(opener: Opener) -> Iterator[IO[str]]:
-    """The file as text, given back open, since it belongs to the caller."""
-    wide = opener().read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    encoding, errors = ("utf-16", "replace") if wide else ("utf-8-sig", WINDOWS)
-    text = io.TextIOWrapper(opener(), encoding=encoding, errors=errors, newline="")
-    try:
-        yield text
-    finally:
-        with suppress(ValueError):  # the caller closed the file before the last row
-            text.detach()
-
-
-# A byte that is not UTF-8 is read as Windows-1252 wherever it stands. The first 64 kB are often plain ASCII and
-# prove nothing; refusing row 80,000 would help nobody, and a replaced letter would be a wrong name.
-WINDOWS = "gna-windows-1252"
-
-
-def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
-
-
-codecs.register_error(WINDOWS, _as_windows)

@@ -1,9 +1,9 @@
-"""The admin: who did what, who bounced, and messages that can be looked at by their state."""
+"""The admin: who did what, figures by the day, who bounced, uploads that wait for a person."""
 
 import sqlalchemy as sa
 from alembic import op
 
-from gna.db import Instant
+from gna.db import Instant, type_json
 
 revision = "0007"
 down_revision = "0006"
@@ -17,6 +17,7 @@ def upgrade() -> None:
     _figures()
     _bounces()
     op.create_index("idx_messages_met", "messages", ["status", "id"], sqlite_where=MET, postgresql_where=MET)
+    _imports()
 
 
 def _activity() -> None:
@@ -67,3 +68,8 @@ def _bounces() -> None:
         ),
     )
     op.create_index("idx_bounces_created_at", "bounces", ["created_at", "id"])
+
+
+def _imports() -> None:
+    op.add_column("imports", sa.Column("mapping", type_json))
+    op.add_column("imports", sa.Column("trial", sa.Boolean(), nullable=False, server_default=sa.false()))

@@ -8,6 +8,8 @@ EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 # Go writes `2020-02-10 23:07:16.194843 +0100 CET`, Ruby `2023-03-24 10:23:10 UTC`.
 SPOKEN = re.compile(r"([0-9-]{10})[T ]([0-9:.]{5,20}) ?(UTC|GMT|[+-][0-9]{2}:?[0-9]{2})(?: .*)?")
 
+DOTTED = re.compile(r"([0-9]{1,2})\. ?([0-9]{1,2})\. ?([0-9]{4})((?: .*)?)")
+
 
 def moment(text: str) -> datetime | None:
     """The moment in UTC, which is also assumed where no zone is given; None if it cannot be read."""
@@ -21,6 +23,12 @@ def past(text: str, *, latest: datetime) -> datetime | None:
     """The moment, unless it cannot be true."""
     found = moment(text)
     return found if found and EARLIEST <= found <= latest else None
+
+
+def undotted(text: str) -> str:
+    """A date that is written with dots has its day first; another text stays as it is."""
+    found = DOTTED.fullmatch(text)
+    return "{2}-{1:0>2}-{0:0>2}{3}".format(*found.groups()) if found else text
 
 
 def _spoken(text: str) -> datetime | None:

@@ -9,19 +9,26 @@ from typing import Any
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.cells import Unpack
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
+from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
 from gna.subscribers.formats.person import (
     ENDED,
     LONGEST_NAME,
     LONGEST_VALUE,
     MOST_ATTRIBUTES,
     Person,
+    Read,
     Standing,
     padded,
 )
+from gna.subscribers.formats.proposal import Guess
+
+# What a row says of the person, and when that ended.
+Marks = Callable[[Sequence[str]], tuple[Standing, datetime | None]]
 
 LONGEST_NICKNAME = 50
 # What is said in two columns of one row: the graver counts.
 GRAVITY = (Standing.ACTIVATED, Standing.UNCONFIRMED, Standing.UNSUBSCRIBED, Standing.CLEANED)
+WAITS = frozenset({Standing.UNCONFIRMED, Standing.PENDING})
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,11 @@ class Sign:
     columns: tuple[str, ...]
     says: Mapping[str, Standing]
     otherwise: Standing = Standing.UNCONFIRMED
+
+    @property
+    def is_status(self) -> bool:
+        """Whether the column is one of words, and not of dates, numbers or yes and no."""
+        return {"active", "unsubscribed"} <= self.says.keys()
 
 
 @dataclass(frozen=True)
@@ -68,17 +80,19 @@ class Names:
     last: int | None
 
 
-def reader(product: Product, header: Header, address: int, *, latest: datetime) -> Callable[[Sequence[str]], Person]:
+def reader(
+    product: Product, header: Header, address: int, *, latest: datetime, default: Standing = Standing.ACTIVATED
+) -> Read:
     """Read this product's rows."""
     width = len(header.keys)
     names = _names(product, header, address)
-    signs = [(at, sign) for sign in product.signs if (at := header.at(*sign.columns)) is not None]
-    activated, ended = _places(header, product.activated), _places(header, product.ended)
+    marked = marks(product, header, latest=latest, default=default)
+    activated = _places(header, product.activated)
     attributes = _attributes_reader(product, header, address, names)
 
     def read(cells: Sequence[str]) -> Person:
         cells = padded(cells, width)
-        standing = _standing(cells, signs)
+        standing, ended_at = marked(cells)
         nickname = None if names.nickname is None else cells[names.nickname].strip() or None
         found = attributes(cells)
         if nickname and len(nickname) > LONGEST_NICKNAME:
@@ -88,14 +102,59 @@ def reader(product: Product, header: Header, address: int, *, latest: datetime) 
             email=cells[address].strip(),
             nickname=nickname,
             standing=standing,
-            activated_at=None if standing is Standing.UNCONFIRMED else _first(cells, activated, latest),
-            ended_at=_first(cells, ended, latest) if standing in ENDED else None,
+            activated_at=None if standing in WAITS else _first(cells, activated, latest),
+            ended_at=ended_at,
             ocd_ids=(),
             lists=(),
             attributes=found if len(found) <= MOST_ATTRIBUTES else dict(islice(found.items(), MOST_ATTRIBUTES)),
         )
 
     return read
+
+
+def marks(
+    product: Product,
+    header: Header,
+    *,
+    latest: datetime,
+    default: Standing = Standing.ACTIVATED,
+    but: int | None = None,
+) -> Marks:
+    """What this product's rows say of who left, bounced or never confirmed; one column may be left to others."""
+    width = len(header.keys)
+    signs = [(at, sign) for at, sign in _signs(product, header) if at != but]
+    ended = _places(header, product.ended)
+
+    def marked(cells: Sequence[str]) -> tuple[Standing, datetime | None]:
+        cells = padded(cells, width)
+        said = [sign.says.get(cells[at].strip().casefold(), sign.otherwise) for at, sign in signs]
+        standing = max(said, key=GRAVITY.index, default=default)
+        return standing, _first(cells, ended, latest) if standing in ENDED else None
+
+    return marked
+
+
+def guesses(product: Product, header: Header, address: int) -> list[Guess]:
+    """What each column is for this product."""
+    names = _names(product, header, address)
+    plain = dict(_plain(product, header, address, names))
+    signs = dict(_signs(product, header))
+    since = next(iter(_places(header, product.activated)), None)
+    known = {since: Target.ACTIVATED_AT, names.nickname: Target.NICKNAME, address: Target.EMAIL}
+
+    def guess(at: int, key: str) -> Guess:
+        if at in signs or key in product.ended:
+            return Guess(Column(Target.STATUS) if at in signs and signs[at].is_status else LEFT_OUT, counts=True)
+        if at in known:
+            return Guess(Column(known[at]))
+        name = plain.get(at) or (key if key in product.unpack else "")
+        return Guess(Column(Target.ATTRIBUTE, name) if name else LEFT_OUT)
+
+    return [guess(at, key) for at, key in enumerate(header.keys)]
+
+
+def _signs(product: Product, header: Header) -> list[tuple[int, Sign]]:
+    return [(at, sign) for sign in product.signs if (at := header.at(*sign.columns)) is not None]
 
 
 def _names(product: Product, header: Header, address: int) -> Names:
@@ -117,11 +176,6 @@ def _names_by_place(product: Product, header: Header, address: int) -> tuple[int
 
 def _places(header: Header, columns: tuple[str, ...]) -> list[int]:
     return [header.keys.index(column) for column in columns if column in header.keys]
-
-
-def _standing(cells: Sequence[str], signs: list[tuple[int, Sign]]) -> Standing:
-    said = [sign.says.get(cells[at].strip().casefold(), sign.otherwise) for at, sign in signs]
-    return max(said, key=GRAVITY.index, default=Standing.ACTIVATED)
 
 
 def _first(cells: Sequence[str], places: list[int], latest: datetime) -> datetime | None:

@@ -1,7 +1,7 @@
 """Our own format: strict, since whoever wrote the file can still correct it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,20 +9,23 @@ from gna import clock
 from gna.errors import Refused
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
+from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
 from gna.subscribers.formats.person import (
     LONGEST_NAME,
     LONGEST_VALUE,
     MOST_ATTRIBUTES,
     NO_ATTRIBUTES,
     Person,
+    Read,
     Standing,
     padded,
 )
 from gna.subscribers.formats.products import STATUS
+from gna.subscribers.formats.proposal import Guess
 
 COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", "state", "lists"})
 # Our own words, and those by which other products tell of people who left; an import must never take one for a mistake.
-STANDINGS = STATUS | {"": Standing.ACTIVATED, "activated": Standing.ACTIVATED, "pending": Standing.PENDING}
+STANDINGS = STATUS | {"activated": Standing.ACTIVATED, "pending": Standing.PENDING}
 # A spreadsheet would run a cell that starts so; our export writes a quote before it, which is taken away again here.
 # Where a semicolon parts the columns, what follows one is a cell of its own.
 FORMULA = re.compile(r"(?:.*[;\t])?\s*'?[=+@\t\r＝＋－＠-]", re.DOTALL)
@@ -36,7 +39,7 @@ def wrote(header: Header) -> bool:
     return len(header.keys) == 1 or not COLUMNS.isdisjoint(header.keys)
 
 
-def reader(header: Header, email: int) -> Callable[[Sequence[str]], Person]:
+def reader(header: Header, email: int, default: Standing = ACTIVATED) -> Read:
     """Read rows with these columns; what can be known from the header is found once, here."""
     width = len(header.keys)
     status, activated = header.at("status"), header.at("activated_at")
@@ -47,20 +50,32 @@ def reader(header: Header, email: int) -> Callable[[Sequence[str]], Person]:
     def read(cells: Sequence[str]) -> Person:
         if len(cells) < width:
             cells = padded(cells, width)
-        standing = ACTIVATED if status is None else _standing(cells[status])
+        standing = default if status is None else _standing(cells[status], default)
         since = None if activated is None else _since(cells[activated].strip())
         return Person(
-            _unguarded(cells[email]),
-            None if nickname is None else _unguarded(cells[nickname]) or None,
+            unguarded(cells[email]),
+            None if nickname is None else unguarded(cells[nickname]) or None,
             standing,
             since if standing is ACTIVATED else None,
             None,
-            () if ocd_ids is None else _parts(cells[ocd_ids]),
-            () if lists is None else _parts(cells[lists]),
+            () if ocd_ids is None else parts(cells[ocd_ids]),
+            () if lists is None else parts(cells[lists]),
             _attributes(cells, others) if others else NO_ATTRIBUTES,
         )
 
     return read
+
+
+def guesses(header: Header, email: int) -> list[Guess]:
+    """What each column is for this format."""
+    columns = header.at("status"), header.at("activated_at"), header.at("ocd_ids"), header.at("lists")
+    targets = (Target.STATUS, Target.ACTIVATED_AT, Target.OCD_IDS, Target.LISTS)
+    known = dict(zip(columns, targets, strict=True)) | {_nickname(header): Target.NICKNAME, email: Target.EMAIL}
+    named = dict(_others(header, taken={*known}))
+    return [
+        Guess(Column(known[at]) if at in known else Column(Target.ATTRIBUTE, named[at]) if at in named else LEFT_OUT)
+        for at in range(len(header.keys))
+    ]
 
 
 def _nickname(header: Header) -> int | None:
@@ -79,13 +94,15 @@ def _others(header: Header, *, taken: set[int | None]) -> list[tuple[int, str]]:
     ]
 
 
-def _unguarded(cell: str) -> str:
+def unguarded(cell: str) -> str:
+    """The cell without outer space, and without the quote that our export wrote before a formula."""
     cell = cell.strip()
     return cell[1:].strip() if cell[:1] == "'" and FORMULA.match(cell[1:]) else cell
 
 
-def _standing(cell: str) -> Standing:
-    standing = STANDINGS.get(cell.strip().casefold())
+def _standing(cell: str, default: Standing) -> Standing:
+    word = cell.strip().casefold()
+    standing = STANDINGS.get(word) if word else default
     if standing is None or standing is Standing.UNCONFIRMED:
         raise Refused("Status must be Activated or Pending")
     return standing
@@ -100,7 +117,8 @@ def _since(text: str) -> datetime | None:
     return found
 
 
-def _parts(cell: str) -> tuple[str, ...]:
+def parts(cell: str) -> tuple[str, ...]:
+    """What a cell names, separated by semicolons."""
     return tuple(dict.fromkeys(part for part in map(str.strip, cell.split(";")) if part)) if cell else ()
 
 

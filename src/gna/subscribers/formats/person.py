@@ -41,12 +41,15 @@ class Person:
     attributes: Mapping[str, Any]
 
 
+Read = Callable[[Sequence[str]], Person]
+
+
 @dataclass(frozen=True)
 class Layout:
     """Who wrote a file, and how to read its rows; reading raises Refused for a row that cannot be understood."""
 
     name: str
-    read: Callable[[Sequence[str]], Person]
+    read: Read
 
 
 def padded(cells: Sequence[str], width: int) -> Sequence[str]:

@@ -19,6 +19,13 @@ STATUS = (
     dict.fromkeys(("active", "activated", "subscribed", "enabled", "confirmed"), ACTIVATED)
     | dict.fromkeys(("inactive", "unsubscribed", "disabled", "opted out", "cancelled"), UNSUBSCRIBED)
     | dict.fromkeys(("unreachable", "blocklisted", "cleaned", "bounced", "complained", "blocked"), CLEANED)
+    | dict.fromkeys(("activ", "activat", "abonat", "confirmat"), ACTIVATED)
+    | dict.fromkeys(("inactiv", "dezactivat", "dezabonat"), UNSUBSCRIBED)
+    | dict.fromkeys(("aktiv", "angemeldet", "abonniert", "bestätigt"), ACTIVATED)
+    | dict.fromkeys(("inaktiv", "deaktiviert", "abgemeldet"), UNSUBSCRIBED)
+    | dict.fromkeys(("actif", "abonné", "inscrit", "confirmé"), ACTIVATED)
+    | dict.fromkeys(("inactif", "désactivé", "désabonné", "désinscrit"), UNSUBSCRIBED)
+    | dict.fromkeys(("respins", "blocat", "gesperrt", "unzustellbar", "rejeté", "bloqué"), CLEANED)
 )
 
 

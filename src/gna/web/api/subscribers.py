@@ -18,7 +18,7 @@ from gna.subscribers import directory, imports
 from gna.subscribers.admission import Publication
 from gna.subscribers.directory import Change
 from gna.subscribers.export import export, problem_file
-from gna.subscribers.imports import Importer
+from gna.subscribers.importer import Importer
 from gna.subscribers.search import parse_query
 from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_id, parse_object
