@@ -37,6 +37,7 @@ class Verb(StrEnum):
     SUBSCRIBER_REMOVED = "subscriber_removed"
     SUBSCRIBERS_EXPORTED = "subscribers_exported"
     IMPORT_STARTED = "import_started"
+    IMPORT_STOPPED = "import_stopped"
     BOUNCE_DISMISSED = "bounce_dismissed"
     DEAD_LETTER_REPLAYED = "dead_letter_replayed"
     DEAD_LETTER_DROPPED = "dead_letter_dropped"

@@ -17,7 +17,7 @@ from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.jobs import workers
 from gna.subscribers.admission import Fate, Line, Problem
 from gna.subscribers.formats import AS_IT_IS, Mapping
-from gna.subscribers.sheets import sheets
+from gna.subscribers.sheets import header_of, sheets
 
 CHUNK = 512 * 1024
 KEPT = timedelta(days=7)
@@ -82,6 +82,17 @@ def lines(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> Iterator[tu
                 yield sheet.layout.name, Line(sheet.name, row, sheet.layout.read(cells))
             except Refused as refusal:
                 yield sheet.layout.name, Line(sheet.name, row, refusal)
+
+
+def parse_mapping(said: object, file: BinaryIO) -> Mapping:
+    """Check what was said of an upload's columns."""
+    names_columns = isinstance(said, dict) and said.get("columns") is not None
+    return Mapping.parse(said, header_of(file) if names_columns else ())
+
+
+def format_of(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> str:
+    """Who wrote a file that can be read; Refused if it cannot."""
+    return next(sheets(file, name, mapping)).layout.name
 
 
 def accept(

@@ -27,6 +27,7 @@ PLAIN_COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 
 SAVE_AS_CSV = "This is a spreadsheet. Save the sheet as CSV first, then upload that file."
+NOT_ZIP = "Columns can be named for a CSV file only; the files of a ZIP are recognised by theirs."
 NO_ROWS = "The file has a header but no rows."
 DAMAGED = "The ZIP is damaged. Unpack it and upload the CSV files one by one."
 NOT_CSV = {
@@ -51,15 +52,18 @@ def sheets(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> Iterator[S
     if not is_zip(file):
         return iter([_sheet(lambda: _rewound(file), name, mapping)])
     if mapping.columns is not None:
-        raise Refused("Columns can be named for a CSV file only; the files of a ZIP are recognised by theirs.")
+        raise Refused(NOT_ZIP)
     return iter(_unpacked(file, mapping))
+
+
+def header_of(file: BinaryIO) -> list[str]:
+    """The names of the columns of a CSV file, whatever they are."""
+    return next(_nameable(file), (0, []))[1]
 
 
 def glance(file: BinaryIO, name: str) -> Proposal:
     """What the columns of a CSV file are, as far as its beginning tells."""
-    if is_zip(file):
-        raise Refused("Columns can be named for a CSV file only; the files of a ZIP are recognised by theirs.")
-    rows = records(lambda: _rewound(file), _delimiter(sample_of(lambda: _rewound(file)), named=True))
+    rows = _nameable(file)
     _, header = next(rows, (0, []))
     first: list[list[str]] = []
     with suppress(Refused):  # the beginning may end in the middle of a row
@@ -68,6 +72,16 @@ def glance(file: BinaryIO, name: str) -> Proposal:
     if not first:
         raise NoPeople(NO_ROWS)
     return propose(header, first, file_name=name)
+
+
+def _nameable(file: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    if is_zip(file):
+        raise Refused(NOT_ZIP)
+
+    def opener() -> BinaryIO:
+        return _rewound(file)
+
+    return records(opener, _delimiter(sample_of(opener), named=True))
 
 
 def is_zip(file: BinaryIO) -> bool:

@@ -19,8 +19,8 @@ from gna.web.errors import answer
 logger = log.get(__name__)
 
 MAX_BODY = 1024 * 1024
-# The one address that takes files, behind the gate of the admins.
-UPLOAD, MAX_UPLOAD = "/admin/api/subscribers/import", 256 * 1024 * 1024
+# The addresses that take files, behind the gate of the admins.
+UPLOADS, MAX_UPLOAD = ("/admin/api/subscribers/import", "/admin/import"), 256 * 1024 * 1024
 BODY_WITHIN = 30
 TOO_SLOW = f"The body did not come within {BODY_WITHIN} seconds"
 HEAD = "gna.head"
@@ -75,7 +75,7 @@ class Edge:
             await send(message)
 
         try:
-            most = MAX_UPLOAD if scope["path"] == UPLOAD else MAX_BODY
+            most = MAX_UPLOAD if scope["path"] in UPLOADS else MAX_BODY
             announced = _announced_length(scope)
             await self._app(scope, _limited(receive, most, announced), send_dressed)
         except ClientDisconnect:

@@ -137,6 +137,20 @@ HYVOR = Product(
     activated=("subscribed at",),
     dropped=frozenset({"source"}),
 )
+# As they write themselves.
+TITLES = {
+    "gna": "Gna",
+    "csv": "CSV",
+    "mailchimp": "Mailchimp",
+    "substack": "Substack",
+    "buttondown": "Buttondown",
+    "ghost": "Ghost",
+    "listmonk": "listmonk",
+    "keila": "Keila",
+    "beehiiv": "beehiiv",
+    "usesend": "useSend",
+    "hyvor": "Hyvor Post",
+}
 PRODUCTS = (MAILCHIMP, SUBSTACK, BUTTONDOWN, GHOST, LISTMONK, KEILA, BEEHIIV, USESEND, HYVOR)
 
 # A file of nobody we know: whatever looks like a goodbye is taken for one.

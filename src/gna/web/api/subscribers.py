@@ -1,7 +1,6 @@
 """The subscribers, for those who run the publication: list, search, change, remove, export, import."""
 
-import asyncio
-import re
+import json
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
@@ -11,25 +10,22 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
-from gna import clock, ids
+from gna import clock
 from gna.db import timed
 from gna.errors import Refused
 from gna.subscribers import directory, imports
-from gna.subscribers.admission import Publication
 from gna.subscribers.directory import Change
 from gna.subscribers.export import export, problem_file
-from gna.subscribers.importer import Importer
 from gna.subscribers.search import parse_query
 from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_id, parse_object
+from gna.web.desk import imports as desk_imports
 from gna.web.desk import subscribers as desk
 from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
 
 router = APIRouter(prefix="/admin/api", tags=["admin"])
 
-# Up to here the answer waits for the end of the import; a larger file is a job to watch.
-SMALL = 256 * 1024
 ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 
 
@@ -38,6 +34,11 @@ class ImportBody(BaseModel):
 
     file: bytes = Field(description="CSV, or a ZIP of CSV files")
     dry_run: bool = Field(False, description="only count what would happen")
+    mapping: str | None = Field(
+        None,
+        description="what the columns of a CSV file are, as JSON; without it the file is recognised by its header",
+        examples=['{"columns": {"E-Mail": "email", "Ort": "attribute:city"}, "status": "Pending", "lists": ["news"]}'],
+    )
 
 
 class ChangeBody(BaseModel):
@@ -72,8 +73,12 @@ def export_subscribers(request: Request, q: str = "") -> StreamingResponse:
     openapi_extra=body(ImportBody, "multipart/form-data"),
 )
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
-    """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` only counts."""
-    here = ground(request)
+    """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` only counts.
+
+    `mapping` says what the columns of a CSV file are: `email`, `nickname`, `status`, `activated_at`, `ocd_ids`,
+    `lists`, `attribute:NAME` or `ignore`, as which those count that it does not name. Its `status` is for people of
+    whom the file tells none: `Activated`, or `Pending`, who are asked to confirm. Its `lists` are for everybody.
+    """
     if content_type(request) != "multipart/form-data":
         raise Refused("Send the file as multipart/form-data in the field `file`")
     async with request.form(max_files=1, max_fields=10) as form:
@@ -81,22 +86,8 @@ async def import_subscribers(request: Request, dry_run: str = "") -> JSONRespons
         if not isinstance(file, UploadFile):
             raise Refused("The field `file` is missing")
         counts_only = _flag(dry_run or str(form.get("dry_run", "")))
-        name = re.sub(r"[\x00-\x1f\ud800-\udfff]", "", (file.filename or "").rpartition("/")[2]) or "upload.csv"
-        importer = Importer(here.db, worker=ids.new(), publication=Publication.of(here.settings))
-        small = (file.size or 0) <= SMALL
-        import_id = await here.db.run(
-            timed(imports.accept),
-            file.file,
-            name=name,
-            dry_run=counts_only,
-            worker=importer.worker if small else None,
-        )
-    if small:
-        await asyncio.to_thread(importer.finish, import_id)
-    else:
-        here.ring("import")
-    row = await here.look(imports.the_import, import_id)
-    here.ring("send")
+        said = _mapping(str(form.get("mapping") or "{}"))
+        row = await desk_imports.accept(request, file, said=said, dry_run=counts_only)
     if row.state == imports.State.FAILED:
         raise Refused(row.error)
     return JSONResponse(_import(row), 200 if row.state == imports.State.DONE else 202)
@@ -154,6 +145,14 @@ def _flag(text: str) -> bool:
     if text.lower() not in (*ON, *OFF):
         raise Refused("dry_run must be true or false")
     return text.lower() in ON
+
+
+def _mapping(text: str) -> object:
+    try:
+        return json.loads(text)
+    # Thousands of nested brackets exhaust the parser's stack.
+    except (ValueError, RecursionError):
+        raise Refused("The mapping is not valid JSON") from None
 
 
 def _csv(pieces: Iterable[str], name: str) -> StreamingResponse:

@@ -1,0 +1,119 @@
+"""What an admin does with files of people."""
+
+import asyncio
+import re
+from functools import partial
+from typing import Any
+
+from fastapi import Request
+from sqlalchemy.engine import Connection
+from starlette.datastructures import UploadFile
+
+from gna import activity, db, ids
+from gna.activity import Verb
+from gna.db import timed
+from gna.errors import Refused
+from gna.subscribers import imports
+from gna.subscribers.admission import Publication
+from gna.subscribers.formats import Mapping
+from gna.subscribers.formats.products import TITLES
+from gna.subscribers.importer import Importer
+from gna.subscribers.sheets import glance, is_zip
+from gna.web.desk import do
+from gna.web.ground import ground
+from gna.web.identity import who
+
+# Up to here the answer waits for the end of the import; a larger file is a job to watch.
+SMALL = 256 * 1024
+# A page with more columns to choose for would be of no use to anybody.
+MOST_NAMED = 100
+
+
+async def accept(request: Request, file: UploadFile, *, said: object, dry_run: bool) -> Any:
+    """Import a file at once, or only count; says how far it is, which for a small one is the end."""
+    mapping = await asyncio.to_thread(imports.parse_mapping, said, file.file)
+    about = TITLES[await asyncio.to_thread(_format, file, mapping)]
+    worker, by = _worker(request, file.size or 0), who(request).name
+
+    def accepted(tx: Connection) -> str:
+        values = {"name": name_of(file), "dry_run": dry_run, "mapping": mapping, "worker": worker and worker.worker}
+        import_id: str = timed(imports.accept)(tx, file.file, **values)
+        if not dry_run:
+            activity.note(tx, by=by, verb=Verb.IMPORT_STARTED, about=about, target=import_id, now=db.now(tx))
+        return import_id
+
+    # Not within a visitor's patience: a large file takes its time.
+    return await _go_on(request, await ground(request).db.run(accepted), worker)
+
+
+async def keep(request: Request, file: UploadFile) -> str:
+    """Keep a file open until it has been said what its columns are; Refused if nobody could."""
+    format = await asyncio.to_thread(_readable, file)
+    return await ground(request).db.run(timed(imports.keep), file.file, name=name_of(file), format=format)
+
+
+async def start(request: Request, import_id: str, *, mapping: Mapping, trial: bool) -> Any:
+    """Import a file that lies open, or only count; says how far it is."""
+    row = await ground(request).look(imports.the_import, import_id)
+    worker = _worker(request, row.size)
+    begin = partial(imports.start, mapping=mapping, trial=trial, worker=worker and worker.worker)
+    if trial:
+        await ground(request).run(begin, import_id)
+    else:
+        await do(request, Verb.IMPORT_STARTED, begin, import_id, about=_title(row), target=import_id)
+    return await _go_on(request, import_id, worker)
+
+
+async def stop(request: Request, import_id: str) -> None:
+    """End an import before its end."""
+    row = await ground(request).look(imports.the_import, import_id)
+    if row.trial:
+        await ground(request).run(timed(imports.stop), import_id)
+    else:
+        await do(request, Verb.IMPORT_STOPPED, timed(imports.stop), import_id, about=_title(row), target=import_id)
+
+
+async def discard(request: Request, import_id: str) -> None:
+    """Forget a file that lies open."""
+    await ground(request).run(imports.discard, import_id)
+
+
+def name_of(file: UploadFile) -> str:
+    """The file's own name, without its folder and what cannot be stored."""
+    return re.sub(r"[\x00-\x1f\ud800-\udfff]", "", (file.filename or "").rpartition("/")[2]) or "upload.csv"
+
+
+def _title(row: Any) -> str:
+    return TITLES[row.format or "csv"]
+
+
+def _worker(request: Request, size: int) -> Importer | None:
+    """Who does a small file, here and now."""
+    here = ground(request)
+    return Importer(here.db, worker=ids.new(), publication=Publication.of(here.settings)) if size <= SMALL else None
+
+
+async def _go_on(request: Request, import_id: str, worker: Importer | None) -> Any:
+    here = ground(request)
+    if worker:
+        await asyncio.to_thread(worker.finish, import_id)
+    else:
+        here.ring("import")
+    here.ring("send")
+    return await here.look(imports.the_import, import_id)
+
+
+def _format(file: UploadFile, mapping: Mapping) -> str:
+    try:
+        return imports.format_of(file.file, name_of(file), mapping)
+    except Refused:
+        return "csv"  # the import itself will say why it cannot be read
+
+
+def _readable(file: UploadFile) -> str | None:
+    if is_zip(file.file):
+        return imports.format_of(file.file, name_of(file))
+    proposal = glance(file.file, name_of(file))
+    if proposal.format is None and len(proposal.columns) > MOST_NAMED:
+        raise Refused("The file has more than 100 columns, and none is called email. Delete those you do not need")
+    return proposal.format
