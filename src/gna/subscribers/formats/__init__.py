@@ -12,7 +12,7 @@ from gna.subscribers.formats.header import Header
 from gna.subscribers.formats.mapping import AS_IT_IS, Mapping
 from gna.subscribers.formats.person import ENDED, Layout, Person, Read, Standing
 from gna.subscribers.formats.products import ANY, PRODUCTS
-from gna.subscribers.formats.proposal import Proposal, column_of_addresses, with_samples
+from gna.subscribers.formats.proposal import Proposal, beside_samples, column_of_addresses, distinct, with_status
 
 __all__ = ["AS_IT_IS", "Layout", "Mapping", "NoAddress", "Person", "Proposal", "Standing", "propose", "recognise"]
 
@@ -49,9 +49,14 @@ def propose(header: Sequence[str], rows: Sequence[Sequence[str]], *, file_name: 
     if address is None or address >= len(columns.keys):
         raise _no_address(columns)
     ours = origin.name == OWN
-    guesses = own.guesses(columns, address) if ours else foreign.guesses(origin.product, columns, address)
-    name = None if origin.address is None else origin.name
-    return Proposal(name, with_samples(columns, guesses, rows), leaving=_says_unsubscribed(file_name))
+    known = distinct(own.guesses(columns, address) if ours else foreign.guesses(origin.product, columns, address))
+    guesses = with_status(known, rows) if origin.product is ANY else known
+    return Proposal(
+        format=None if origin.address is None else origin.name,
+        columns=beside_samples(columns, guesses, rows),
+        known=tuple(guess.column for guess in known),
+        leaving=_says_unsubscribed(file_name),
+    )
 
 
 @dataclass(frozen=True)

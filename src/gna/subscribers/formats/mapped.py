@@ -11,13 +11,10 @@ from gna.subscribers.formats.foreign import LONGEST_NICKNAME, Product
 from gna.subscribers.formats.header import Header
 from gna.subscribers.formats.mapping import Column, Mapping, Target
 from gna.subscribers.formats.person import LONGEST_VALUE, NO_ATTRIBUTES, Person, Read, Standing, padded
-from gna.subscribers.formats.products import ANY, FALSE, TRUE
+from gna.subscribers.formats.products import ANY
+from gna.subscribers.formats.words import ANSWERS, STANDINGS
 
 ACTIVATED, STAYS = Standing.ACTIVATED, frozenset({Standing.ACTIVATED, Standing.PENDING})
-# A column may answer whether somebody subscribed. A plain no is no goodbye: such people are left out, not barred.
-ANSWERS = dict.fromkeys((*TRUE, "da", "ja", "oui", "sí", "sì", "si"), ACTIVATED) | dict.fromkeys(
-    (*FALSE, "nu", "nein", "non"), Standing.UNCONFIRMED
-)
 
 
 def reader(mapping: Mapping, header: Header, product: Product, *, latest: datetime) -> Read:
@@ -70,9 +67,9 @@ def _place(columns: Sequence[Column], target: Target) -> int | None:
 
 def _said(cell: str, default: Standing) -> Standing:
     word = cell.strip().casefold()
-    standing = (own.STANDINGS.get(word) or ANSWERS.get(word)) if word else default
+    standing = (STANDINGS.get(word) or ANSWERS.get(word)) if word else default
     if standing is None:
-        raise Refused("The status is no word that is known here. Write Activated, Pending or Unsubscribed.")
+        raise Refused("The status is not a word that is known here: write Activated, Pending or Unsubscribed")
     return standing
 
 

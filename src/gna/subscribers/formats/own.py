@@ -20,12 +20,10 @@ from gna.subscribers.formats.person import (
     Standing,
     padded,
 )
-from gna.subscribers.formats.products import STATUS
 from gna.subscribers.formats.proposal import Guess
+from gna.subscribers.formats.words import STANDINGS
 
 COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", "state", "lists"})
-# Our own words, and those by which other products tell of people who left; an import must never take one for a mistake.
-STANDINGS = STATUS | {"activated": Standing.ACTIVATED, "pending": Standing.PENDING}
 # A spreadsheet would run a cell that starts so; our export writes a quote before it, which is taken away again here.
 # Where a semicolon parts the columns, what follows one is a cell of its own.
 FORMULA = re.compile(r"(?:.*[;\t])?\s*'?[=+@\t\r＝＋－＠-]", re.DOTALL)

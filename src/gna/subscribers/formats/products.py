@@ -6,27 +6,15 @@ Nothing about places, devices, payments or habits is taken over: an address move
 from gna.subscribers.formats.cells import data_in, quoted_tags, tags_by
 from gna.subscribers.formats.foreign import Product, Sign
 from gna.subscribers.formats.person import Standing
+from gna.subscribers.formats.words import FALSE, STATUS, TRUE
 
 ACTIVATED, UNCONFIRMED = Standing.ACTIVATED, Standing.UNCONFIRMED
 UNSUBSCRIBED, CLEANED = Standing.UNSUBSCRIBED, Standing.CLEANED
 
-TRUE, FALSE = ("true", "yes", "1", "t", "y"), ("false", "no", "0", "f", "n")
 NEVER_KEPT = frozenset({"ip", "ip address", "ip_address", "signup_ip", "optin_ip", "confirm_ip", "stripe_customer_id"})
 
 SUBSCRIBED = dict.fromkeys(TRUE, ACTIVATED) | dict.fromkeys(FALSE, UNSUBSCRIBED)
 DISABLED = dict.fromkeys(TRUE, UNSUBSCRIBED) | dict.fromkeys((*FALSE, ""), ACTIVATED)
-STATUS = (
-    dict.fromkeys(("active", "activated", "subscribed", "enabled", "confirmed"), ACTIVATED)
-    | dict.fromkeys(("inactive", "unsubscribed", "disabled", "opted out", "cancelled"), UNSUBSCRIBED)
-    | dict.fromkeys(("unreachable", "blocklisted", "cleaned", "bounced", "complained", "blocked"), CLEANED)
-    | dict.fromkeys(("activ", "activat", "abonat", "confirmat"), ACTIVATED)
-    | dict.fromkeys(("inactiv", "dezactivat", "dezabonat"), UNSUBSCRIBED)
-    | dict.fromkeys(("aktiv", "angemeldet", "abonniert", "bestätigt"), ACTIVATED)
-    | dict.fromkeys(("inaktiv", "deaktiviert", "abgemeldet"), UNSUBSCRIBED)
-    | dict.fromkeys(("actif", "abonné", "inscrit", "confirmé"), ACTIVATED)
-    | dict.fromkeys(("inactif", "désactivé", "désabonné", "désinscrit"), UNSUBSCRIBED)
-    | dict.fromkeys(("respins", "blocat", "gesperrt", "unzustellbar", "rejeté", "bloqué"), CLEANED)
-)
 
 
 def _filled(*columns: str, means: Standing = UNSUBSCRIBED) -> Sign:

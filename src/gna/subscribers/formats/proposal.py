@@ -8,6 +8,7 @@ from itertools import islice
 
 from gna.subscribers.formats.header import Header
 from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
+from gna.subscribers.formats.words import STANDINGS
 
 MOST_SAMPLES = 5
 LONGEST_SAMPLE = 60
@@ -37,21 +38,18 @@ class Proposal:
 
     format: str | None
     columns: tuple[Found, ...]
+    # What the format itself makes of the columns.
+    known: tuple[Column, ...]
     leaving: bool = False
 
-    @property
-    def tells_status(self) -> bool:
-        """Whether some column says how people stand."""
-        return any(found.guess.counts or found.guess.column.target is Target.STATUS for found in self.columns)
-
     def is_kept(self, columns: Sequence[Column]) -> bool:
-        """Whether a person left everything as the format has it."""
-        return self.format is not None and [found.guess.column for found in self.columns] == list(columns)
+        """Whether a person wants everything as the format has it."""
+        return self.format is not None and self.known == tuple(columns)
 
 
-def with_samples(header: Header, guesses: Sequence[Guess], rows: Sequence[Sequence[str]]) -> tuple[Found, ...]:
+def beside_samples(header: Header, guesses: Sequence[Guess], rows: Sequence[Sequence[str]]) -> tuple[Found, ...]:
     """The guesses beside what stands in the columns."""
-    columns = enumerate(zip(header.names, _distinct(guesses), strict=True))
+    columns = enumerate(zip(header.names, guesses, strict=True))
     return tuple(Found(name, samples(rows, at), guess) for at, (name, guess) in columns)
 
 
@@ -67,7 +65,21 @@ def column_of_addresses(rows: Sequence[Sequence[str]]) -> int | None:
     return max(often, key=lambda at: (often[at], -at), default=None)
 
 
-def _distinct(guesses: Sequence[Guess]) -> list[Guess]:
+def with_status(guesses: Sequence[Guess], rows: Sequence[Sequence[str]]) -> list[Guess]:
+    """If no column is known to say who left, one that holds such words only says it, whatever it is called."""
+    if any(guess.counts or guess.column.target is Target.STATUS for guess in guesses):
+        return list(guesses)
+    spoken = (at for at, guess in enumerate(guesses) if guess.column.target is Target.ATTRIBUTE and _says(rows, at))
+    found = next(spoken, None)
+    return [Guess(Column(Target.STATUS)) if at == found else guess for at, guess in enumerate(guesses)]
+
+
+def _says(rows: Sequence[Sequence[str]], at: int) -> bool:
+    words = {cells[at].strip().casefold() for cells in rows if at < len(cells)} - {""}
+    return bool(words) and words <= STANDINGS.keys()
+
+
+def distinct(guesses: Sequence[Guess]) -> list[Guess]:
     """Of two columns with the same name, the first counts."""
     met: set[str] = set()
     told = []

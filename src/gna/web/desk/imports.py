@@ -36,8 +36,9 @@ async def accept(request: Request, file: UploadFile, *, said: object, dry_run: b
     worker, by = _worker(request, file.size or 0), who(request).name
 
     def accepted(tx: Connection) -> str:
-        values = {"name": name_of(file), "dry_run": dry_run, "mapping": mapping, "worker": worker and worker.worker}
-        import_id: str = timed(imports.accept)(tx, file.file, **values)
+        by_whom = worker.worker if worker else None
+        said_of_it = {"name": name_of(file), "dry_run": dry_run, "mapping": mapping, "worker": by_whom}
+        import_id: str = timed(imports.accept)(tx, file.file, **said_of_it)
         if not dry_run:
             activity.note(tx, by=by, verb=Verb.IMPORT_STARTED, about=about, target=import_id, now=db.now(tx))
         return import_id
@@ -56,7 +57,7 @@ async def start(request: Request, import_id: str, *, mapping: Mapping, trial: bo
     """Import a file that lies open, or only count; says how far it is."""
     row = await ground(request).look(imports.the_import, import_id)
     worker = _worker(request, row.size)
-    begin = partial(imports.start, mapping=mapping, trial=trial, worker=worker and worker.worker)
+    begin = partial(imports.start, mapping=mapping, trial=trial, worker=worker.worker if worker else None)
     if trial:
         await ground(request).run(begin, import_id)
     else:

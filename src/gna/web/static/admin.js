@@ -89,6 +89,18 @@ for (const place of $$('[data-live]')) {
   source.addEventListener('done', () => { source.close(); location.reload(); });
 }
 
+// --- what the server draws anew --------------------------------------------------------------------
+for (const part of $$('[data-redraw]')) {
+  const again = async () => {
+    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } }).catch(() => null);
+    const drawn = answer?.ok && new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById(part.id);
+    if (drawn) part.replaceChildren(...drawn.childNodes);
+    else if (answer?.ok) return location.reload();      // it has ended: another page is there now
+    setTimeout(again, part.dataset.redraw);
+  };
+  setTimeout(again, part.dataset.redraw);
+}
+
 // --- keyboard -----------------------------------------------------------------------------------
 const places = Object.fromEntries($$('.side [data-key]').map(link => [link.dataset.key, link.href]));
 let chord = 0;

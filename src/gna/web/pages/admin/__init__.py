@@ -2,7 +2,7 @@
 
 from starlette.routing import Route
 
-from gna.web.pages.admin import activity, bounces, dead_letters, feeds, mailbox, overview, settings, words
+from gna.web.pages.admin import activity, bounces, dead_letters, feeds, imports, mailbox, overview, settings, words
 
 __all__ = ["ROUTES", "words"]
 
@@ -14,4 +14,5 @@ ROUTES: list[Route] = [
     *feeds.routes,
     *settings.routes,
     *mailbox.routes,
+    *imports.routes,
 ]
