@@ -63,6 +63,7 @@ class TestJwtVerification:
 
     def test_authenticated_request(self, admin: TestClient, issuer: Issuer) -> None:
         assert answered(admin, issuer.token()) == (200, {"items": [], "page": 1, "per_page": 20, "total": 0})
+        assert ANA in admin.get("/admin", headers={"Cf-Access-Jwt-Assertion": issuer.token()}).text
 
 
 class TestConfiguration:
@@ -87,6 +88,9 @@ class TestDevelopmentBypass:
     def test_condition_and_scope(self, client: TestClient) -> None:
         assert answered(client, None)[0] == 200
         assert answered(client, None, "/admin/api/campaigns")[0] == 200
+
+    def test_synthetic_identity(self, client: TestClient) -> None:
+        assert "dev@localhost" in client.get("/admin").text
 
     def test_production_safeguard(self) -> None:
         with pytest.raises(CannotStart, match="DISABLE_AUTH=true would open /admin"):
