@@ -57,6 +57,12 @@ ROUTES = (
     "GET /admin/api/feeds",
     "POST /admin/api/feeds",
     "PATCH /admin/api/feeds/{feed_id}",
+    "GET /admin/api/bounces",
+    "DELETE /admin/api/bounces/{bounce_id}",
+    "GET /admin/api/dead-letters",
+    "POST /admin/api/dead-letters/{letter_id}/replay",
+    "DELETE /admin/api/dead-letters/{letter_id}",
+    "GET /admin/api/messages",
 )
 
 
