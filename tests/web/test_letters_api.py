@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from httpx2 import Client
 from starlette.testclient import TestClient
 
 from gna import clock, outbox
@@ -33,7 +34,7 @@ def noted(db: Database) -> list[tuple[str, str]]:
         return [(row.verb, row.about) for row in tx.execute(sa.select(activity).order_by(activity.c.id))]
 
 
-def items(client: TestClient, path: str, **asked: Any) -> list[dict[str, Any]]:
+def items(client: Client, path: str, **asked: Any) -> list[dict[str, Any]]:
     answer = client.get(path, params=asked)
     assert answer.status_code == 200, answer.text
     return list(answer.json()["items"])
