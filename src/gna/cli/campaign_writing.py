@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from gna.activity import Verb
 from gna.cli import campaign_views as views
 from gna.cli import screen, start
 from gna.cli.campaign_views import Json
+from gna.cli.noted import note
 from gna.db import timed
 from gna.errors import Refused
 
@@ -43,6 +45,7 @@ def create(
         compose(writing.draft_of(wish.columns, frame), frame)
         with db.write() as tx:
             campaign = overview.get(tx, timed(writing.create)(tx, wish))
+            note(tx, Verb.CAMPAIGN_CREATED, about=campaign["subject"], target=campaign["id"])
     found = views.checked(campaign, frame)
     if json:
         screen.print_json(campaign | {"checks": [views.as_json(finding) for finding in found]})

@@ -5,11 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
+from gna.activity import Verb
 from gna.campaigns.states import EDITABLE, Sending, State
 from gna.cli import campaign_views as views
 from gna.cli import screen, start
 from gna.cli.campaign_views import Id
 from gna.cli.campaign_writing import create
+from gna.cli.noted import note
 from gna.db import Database, timed
 from gna.errors import NotAllowedNow, Refused
 
@@ -36,6 +38,8 @@ def test(id: Id, address: Annotated[list[str], typer.Argument(help="Where to sen
             content = compose(writing.draft_of(views.looked_up(tx, id), frame), frame)
         with db.write() as tx:
             timed(preview.send_trial)(tx, content, to, frame=frame)
+            campaign = views.looked_up(tx, id)
+            note(tx, Verb.CAMPAIGN_TESTED, about=campaign["subject"], target=campaign["id"])
     print(f"A test to {len(to)} {'address' if len(to) == 1 else 'addresses'} is on its way.")
 
 
@@ -63,7 +67,7 @@ def send(
         _must_be_sendable(views.checked(campaign, frame))
         screen.make_sure(f"Send to {reach}?", yes=yes)
         ready = publish.prepare(row, frame)
-        _act(db, campaign["id"], lambda tx, _: timed(publish.send)(tx, ready))
+        _act(db, Verb.CAMPAIGN_SENT, campaign["id"], lambda tx, _: timed(publish.send)(tx, ready))
         print("It is being sent.")
         if watch:
             watch_it(db, campaign["id"])
@@ -85,7 +89,7 @@ def schedule(
             row = overview.row(tx, campaign["id"])
         _must_be(campaign, EDITABLE)
         ready = publish.prepare(row, frame_of(settings))
-        _act(db, campaign["id"], lambda tx, _: timed(publish.schedule)(tx, ready, at=at))
+        _act(db, Verb.CAMPAIGN_SCHEDULED, campaign["id"], lambda tx, _: timed(publish.schedule)(tx, ready, at=at))
     print(f"Scheduled for {screen.moment(at)}.")
 
 
@@ -95,7 +99,7 @@ def cancel(id: Id) -> None:
     from gna.campaigns import publish
 
     with start.opened() as (_, db):
-        _act(db, id, timed(publish.cancel))
+        _act(db, Verb.CAMPAIGN_CANCELLED, id, timed(publish.cancel))
     print("It is a draft again.")
 
 
@@ -105,7 +109,7 @@ def pause(id: Id) -> None:
     from gna.campaigns import publish
 
     with start.opened() as (_, db):
-        _act(db, id, publish.pause)
+        _act(db, Verb.CAMPAIGN_PAUSED, id, publish.pause)
     print("It is paused.")
 
 
@@ -115,7 +119,7 @@ def resume(id: Id) -> None:
     from gna.campaigns import publish
 
     with start.opened() as (_, db):
-        _act(db, id, publish.resume)
+        _act(db, Verb.CAMPAIGN_RESUMED, id, publish.resume)
     print("It goes on.")
 
 
@@ -123,7 +127,7 @@ def resume(id: Id) -> None:
 def retry(id: Id) -> None:
     """Try again what a campaign's failed deliveries could not send, and nothing else."""
     with start.opened() as (_, db):
-        mails = _act(db, id, _retry)
+        mails = _act(db, Verb.DELIVERY_RETRIED, id, _retry)
     print(f"Trying again: {mails:,} {'mail' if mails == 1 else 'mails'}.")
 
 
@@ -145,7 +149,7 @@ def duplicate(id: Id) -> None:
     from gna.campaigns import writing
 
     with start.opened() as (_, db):
-        print(_act(db, id, timed(writing.duplicate)))
+        print(_act(db, Verb.CAMPAIGN_COPIED, id, timed(writing.duplicate)))
 
 
 @app.command()
@@ -158,22 +162,25 @@ def delete(id: Id, yes: Yes = False) -> None:
             campaign = views.looked_up(tx, id)
         _must_be(campaign, [State.DRAFT])
         screen.make_sure(f"Delete “{screen.clean(campaign['subject'])}”?", yes=yes)
-        _act(db, campaign["id"], writing.delete)
+        _act(db, Verb.CAMPAIGN_DELETED, campaign["id"], writing.delete)
     print("Deleted.")
 
 
-def _act(db: Database, id: str, action: Callable[..., Any], **how: Any) -> Any:
-    """Do something with a campaign in one transaction; why it cannot be done now is said with its state."""
+def _act(db: Database, verb: Verb, id: str, action: Callable[..., Any]) -> Any:
+    """Do something with a campaign, and note it; why it cannot be done now is said with its state."""
     from gna.campaigns.publish import Changed
 
     with db.write() as tx:
         campaign = views.looked_up(tx, id)
         try:
-            return action(tx, campaign["id"], **how)
+            done = action(tx, campaign["id"])
         except Changed:
             raise
         except NotAllowedNow as error:
             raise NotAllowedNow(f"{error}: the campaign is {views.marked(campaign)}") from None
+        target = done if verb is Verb.CAMPAIGN_COPIED else campaign["id"]
+        note(tx, verb, about=campaign["subject"], target=target)
+    return done
 
 
 def _must_be(campaign: dict[str, Any], states: Iterable[State]) -> None:

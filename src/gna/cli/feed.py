@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gna.activity import Verb
 from gna.cli import screen, start
+from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import NotAllowedNow, NotFound, Refused
@@ -78,6 +80,7 @@ def add(
     with start.opened() as (settings, db):
         with db.write() as tx:
             feed_id = timed(directory.add)(tx, wish)
+            note(tx, Verb.FEED_ADDED, about=wish["url"], target=feed_id)
         [feed] = asyncio.run(_check(db, settings, feed_id))
     print(f"Followed as {feed_id}{', but it cannot be read yet' if feed['last_error'] else ''}.")
     if feed["last_error"]:
@@ -111,6 +114,7 @@ def change(
         feed_id = _the(tx, which)["id"]
         timed(directory.edit)(tx, feed_id, wish)
         feed = directory.show(tx, feed_id)
+        note(tx, Verb.FEED_CHANGED, about=feed["url"], target=feed_id)
     print(f"{screen.clean(feed['url'])}: mailed {_plan(feed)}; {_state(feed)}.")
 
 
@@ -125,6 +129,7 @@ def remove(which: Which, yes: Annotated[bool, typer.Option("--yes", "-y", help="
         screen.make_sure(f"Forget {screen.clean(feed['url'])}?", yes=yes)
         with db.write() as tx:
             directory.remove(tx, feed["id"])
+            note(tx, Verb.FEED_REMOVED, about=feed["url"])
     print("Forgotten.")
 
 
@@ -134,7 +139,9 @@ def skip(which: Which) -> None:
     from gna.feeds import directory
 
     with start.opened() as (_, db), db.write() as tx:
-        directory.skip(tx, _the(tx, which)["id"])
+        feed = _the(tx, which)
+        directory.skip(tx, feed["id"])
+        note(tx, Verb.FEED_SKIPPED, about=feed["url"], target=feed["id"])
     print("It waits no more; the campaign itself stays as it is.")
 
 

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gna import ids
+from gna.activity import Verb
 from gna.cli import screen, start
+from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import Refused
@@ -96,6 +98,8 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool) -> A
     try:
         with file.open("rb") as opened, db.write() as tx:
             import_id = timed(imports.accept)(tx, opened, name=file.name, dry_run=dry_run, worker=importer.worker)
+            if not dry_run:
+                note(tx, Verb.IMPORT_STARTED, about=file.name, target=import_id)
     except OSError as error:
         raise Refused(f"{file} cannot be read: {error.strerror}.") from None
     columns = (TextColumn("Importing"), BarColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())

@@ -73,7 +73,7 @@ def _left_over(scene: Scene) -> Iterator[Need]:
 def _feeds(scene: Scene) -> Iterator[Need]:
     ill = sa.or_(f.consecutive_failures >= FAILURES, f.held.is_not(None))
     for feed in scene.tx.execute(sa.select(feeds).where(f.active, ill).order_by(f.id)):
-        name, where = feed.title or feed.url, "/admin/feeds"
+        name, where = feed.title or feed.url, f"/admin/feeds/{feed.id}"
         if feed.consecutive_failures >= FAILURES:
             number, why = feed.consecutive_failures, feed.last_error or ""
             yield Need("feed_fails", where, about=name, number=number, why=why, bad=True)

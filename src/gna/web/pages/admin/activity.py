@@ -12,6 +12,7 @@ from starlette.routing import Route
 from gna import activity
 from gna.campaigns.table import campaigns
 from gna.feeds.table import feeds
+from gna.subscribers.imports import imports
 from gna.web.ground import ground
 from gna.web.pages.admin.shell import N_, paging, screen
 
@@ -19,7 +20,8 @@ from gna.web.pages.admin.shell import N_, paging, screen
 PLACES = {
     "campaign": (campaigns, "/admin/campaigns/{}"),
     "delivery": (campaigns, "/admin/campaigns/{}"),
-    "feed": (feeds, "/admin/feeds"),
+    "feed": (feeds, "/admin/feeds/{}"),
+    "import": (imports, "/admin/import/{}"),
 }
 AREAS = (
     ("", N_("Everything")),
