@@ -105,7 +105,7 @@ def test_mails_are_told_against_the_period_before(desk: Desk) -> None:
             tx.execute(sa.update(deliveries).where(its).values(started_at=clock.now() - timedelta(days=days)))
     said = words(shown(desk.client, "?days=7"))
     assert "Mails sent 6 ▲ 100% against the 7 days before" in said
-    assert "Not delivered 0 in 7 days" in said
+    assert "Bounced 0 in 7 days" in said
     assert "Mails sent 9 in 30 days" in words(shown(desk.client))
 
 
@@ -137,6 +137,16 @@ def test_what_goes_out_is_watched(desk: Desk) -> None:
     said = words(html)
     assert "One campaign is going out" in said
     assert "&lt;Issue&gt; 1 Paused Sent to 1 of 3 , not delivered to 0" in said
+
+
+def test_who_bounced_is_counted_and_can_be_looked_at(desk: Desk) -> None:
+    readers(desk.db, 40)
+    desk.provider.refuses("p0@example.org", permanently=True)
+    desk.sends()
+    html = shown(desk.client)
+    assert "Bounced 1 in 7 days · Look at them" in words(html)
+    assert "Mails sent 39 in 30 days · 2.5% not delivered" in words(html)
+    assert "One address was refused for good in the last seven days." in words(html)
 
 
 def test_a_campaign_that_failed_says_so_and_can_be_tried_again(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from gna.campaigns import traffic
 from gna.config import Settings
+from gna.delivery import bounces
 from gna.feeds.poll import FAILURES
 from gna.feeds.table import f, feeds
 from gna.jobs import workers
@@ -87,6 +88,11 @@ def _dead_letters(scene: Scene) -> Iterator[Need]:
         yield Need("dead_letters", "/admin/dead-letters", number=number)
 
 
+def _bounces(scene: Scene) -> Iterator[Need]:
+    if number := bounces.count(scene.tx, now=scene.now):
+        yield Need("bounces", "/admin/bounces", number=number)
+
+
 LOOKS: tuple[Callable[[Scene], Iterator[Need]], ...] = (
     _no_worker,
     _settings,
@@ -94,4 +100,5 @@ LOOKS: tuple[Callable[[Scene], Iterator[Need]], ...] = (
     _held,
     _feeds,
     _dead_letters,
+    _bounces,
 )

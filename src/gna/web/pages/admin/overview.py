@@ -20,6 +20,7 @@ from gna.campaigns.table import campaigns
 from gna.campaigns.traffic import Sums
 from gna.config import Settings
 from gna.db import timed
+from gna.delivery import bounces
 from gna.errors import Refused
 from gna.subscribers import tally
 from gna.subscribers.tally import Day
@@ -56,6 +57,7 @@ class Overview:
     coming: Sequence[Any]
     latest: Sequence[dict[str, Any]]
     campaigns: int
+    bounced: int
     needs: Sequence[Need]
     steps: Steps | None
 
@@ -131,6 +133,7 @@ def look(tx: Connection, period: int, settings: Settings, *, now: datetime) -> O
         coming=traffic.coming(tx),
         latest=latest,
         campaigns=total,
+        bounced=bounces.count(tx, now=now),
         needs=attention.needs(tx, settings, now=now),
         steps=_steps(tx, total),
     )
