@@ -14,7 +14,8 @@ US = "example.org"
 def zone(*own: str, **others: str | list[str]) -> dict[str, Answer]:
     """What is in DNS: our own texts, and those of others (`b_org="…"`)."""
     said = {US: list(own)} | {
-        name.replace("_", "."): [text] if isinstance(text, str) else text for name, text in others.items()
+        name if "." in name else name.replace("_", "."): [text] if isinstance(text, str) else text
+        for name, text in others.items()
     }
     return {name: Answer(Said.FOUND if texts else Said.NOTHING, tuple(texts)) for name, texts in said.items()}
 
@@ -100,11 +101,20 @@ def test_several_records_are_joined_into_one() -> None:
         ("spf_neutral", "v=spf1 mx a", "v=spf1 mx a ~all"),
         ("spf_open", "v=spf1 mx +all", "v=spf1 mx ~all"),
         ("spf_ptr", "v=spf1 ptr mx -all", "v=spf1 mx -all"),
+        ("spf_ptr", "v=spf1 ptr redirect=b.org", "v=spf1 redirect=b.org"),
     ],
 )
 def test_what_mends_a_record_is_told_whole(code: str, record: str, better: str) -> None:
     assert published(judged(record)[code]) == better
     assert code not in judged(better)
+
+
+def test_one_record_mends_everything_and_is_told_once() -> None:
+    found = judged("v=spf1 ptr mx +all", host="smtp.gmail.com")
+    assert {code for code, one in found.items() if one.publish} == {"spf_not_included"}
+    better = published(found["spf_not_included"])
+    assert better == "v=spf1 include:_spf.google.com mx ~all"
+    assert "spf_ok" in judged(better, host="smtp.gmail.com", **{"_spf.google.com": "v=spf1 ip4:192.0.2.1 ~all"})
 
 
 def test_included_records_are_followed_and_their_look_ups_counted() -> None:

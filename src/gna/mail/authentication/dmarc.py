@@ -41,13 +41,14 @@ def _judge_one(domain: str, place: str, text: str, signer: str | None) -> Iterat
     if place != domain:
         yield finding("dmarc_inherited", name=domain, parent=place)
         policy = said.get("sp", policy).lower()
-    if "rua" not in said:
-        yield finding("dmarc_no_reports", Record(name, tags.write(said | {"rua": f"mailto:{_reports(place)}"})))
+    reported = said if "rua" in said else said | {"rua": f"mailto:{_reports(place)}"}
+    if reported is not said:
+        yield finding("dmarc_no_reports", Record(name, tags.write(reported)))
     if signer and not _is_aligned(domain, signer, shared=place, strict=said.get("adkim", "r").lower() == "s"):
         yield finding("dmarc_unaligned", name=domain, signer=signer)
     if policy in NEXT:
         step = {"sp" if place != domain and "sp" in said else "p": NEXT[policy]}
-        yield finding("dmarc_none", Record(name, tags.write(said | step)))
+        yield finding("dmarc_none", Record(name, tags.write(reported | step)))
     else:
         yield finding("dmarc_ok", policy=policy)
 

@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from gna.lines import shortened
@@ -103,8 +103,8 @@ def _judge_one(domain: str, record: str, answers: Mapping[str, Answer], host: st
     if wrong:
         yield finding("spf_syntax", term=shortened(wrong.written, 60))
         return
-    findings = [*_troubles(steps), *_manners(domain, words), *_covering(domain, words, answers, host)]
-    yield from findings
+    findings = [*_troubles(steps), *_manners(domain, words), *_covering(steps, host)]
+    yield from _mended(findings, Record(domain, _better(words, _missing_service(steps, host))))
     if not any(found.code in BAD for found in findings):
         yield finding("spf_ok", count=len(steps), end=words[-1].written)
     allowed = [term.written for term in words if term.name in ALLOWING and term.sign in ("", "+")]
@@ -112,11 +112,20 @@ def _judge_one(domain: str, record: str, answers: Mapping[str, Answer], host: st
         yield finding("spf_allows", allowed=shortened(", ".join(allowed), 300), host=host)
 
 
+def _mended(findings: list[Finding], record: Record) -> Iterator[Finding]:
+    """The findings, and with the last one that a better record mends, that record: it mends all of them."""
+    last = next((found for found in reversed(findings) if found.code in MENDED), None)
+    yield from (replace(found, publish=record) if found is last else found for found in findings)
+
+
 # After these it would be wrong to say that the record is well.
 BAD = {
     *("spf_lookups", "spf_include_missing", "spf_include_many", "spf_circle", "spf_include_unasked"),
     *("spf_nobody", "spf_open", "spf_neutral"),
 }
+
+# These go away with a better record that can be told.
+MENDED = {"spf_ptr", "spf_open", "spf_neutral", "spf_not_included"}
 
 
 def _troubles(steps: list[Step]) -> Iterator[Finding]:
@@ -133,26 +142,40 @@ def _troubles(steps: list[Step]) -> Iterator[Finding]:
 def _manners(domain: str, words: list[Term]) -> Iterator[Finding]:
     """How the record treats others."""
     if any(term.name == "ptr" for term in words):
-        yield finding("spf_ptr", Record(domain, _record(term for term in words if term.name != "ptr")))
-    end = words[-1] if words and words[-1].name == "all" else None
+        yield finding("spf_ptr")
+    end = _end(words)
     if end is None and any(term.name == "redirect" for term in words):
         return
-    closed = Record(domain, _record([*(term for term in words if term is not end), _term("~all")]))
     if end is None or end.sign == "?":
-        yield finding("spf_neutral", closed)
+        yield finding("spf_neutral")
     elif end.sign in ("", "+"):
-        yield finding("spf_open", closed, end=end.written)
+        yield finding("spf_open", end=end.written)
     elif len(words) == 1:
         yield finding("spf_nobody", name=domain)
 
 
-def _covering(domain: str, words: list[Term], answers: Mapping[str, Answer], host: str) -> Iterator[Finding]:
+def _covering(steps: list[Step], host: str) -> Iterator[Finding]:
     """Whether a service that we know is allowed; of other servers nobody can say through what they send."""
+    if service := _missing_service(steps, host):
+        yield finding("spf_not_included", host=host, term=f"include:{service}")
+
+
+def _missing_service(steps: list[Step], host: str) -> str | None:
     service = _service(host)
-    reached = {step.term.target for step in _steps(domain, answers)}
-    if service and service not in reached:
-        added = _term(f"include:{service}")
-        yield finding("spf_not_included", Record(domain, _record([added, *words])), host=host, term=added.written)
+    return service if service not in {step.term.target for step in steps} else None
+
+
+def _better(words: list[Term], service: str | None) -> str:
+    """The record without what should not be in it, and with what is missing."""
+    end = _end(words)
+    kept = [term for term in words if term.name != "ptr" and term is not end]
+    is_closed = (end is not None and end.sign in ("-", "~")) or any(term.name == "redirect" for term in words)
+    last = [end] if end and is_closed else [] if is_closed else [_term("~all")]
+    return _record([*([_term(f"include:{service}")] if service else []), *kept, *last])
+
+
+def _end(words: list[Term]) -> Term | None:
+    return words[-1] if words and words[-1].name == "all" else None
 
 
 def _missing(domain: str, answer: Answer, host: str) -> Finding:

@@ -100,7 +100,7 @@ def tasks(settings: Settings) -> Iterator[Task]:
     )
     yield Task(
         N_("A sender of your own"),
-        N_('Set EMAIL_FROM_ADDRESS to a name and an address of your domain: "The Quiet Web <news@example.org>".'),
+        N_("Set EMAIL_FROM_ADDRESS to the name that readers see, and an address of your domain."),
         settings.email_from_address != DEFAULT_SENDER,
     )
     yield Task(
