@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
+from gna.activity import Verb, activity
 from gna.db import Database
 from gna.subscribers.table import subscribers
 from tests.factories import NOW, a_subscriber, count, the_subscriber
@@ -173,6 +174,45 @@ class TestImport:
         with db.read() as tx:
             assert count(tx, subscribers) == 0
 
+    def test_columns_of_any_name_are_imported_as_the_mapping_says(self, client: TestClient, db: Database) -> None:
+        mapping = '{"columns": {"Kontakt": "email", "Ort": "attribute:city"}, "status": "Pending", "lists": ["news"]}'
+        answer = upload(client, "Kontakt;Ort;Rest\nana@example.org;Cluj;x\n", mapping=mapping)
+        assert (answer.status_code, answer.json()["counts"]["new"]) == (200, 1)
+        with db.read() as tx:
+            ana = the_subscriber(tx, "ana@example.org")
+        assert (ana.activated_at, ana.attributes) == (None, {"city": "Cluj"})
+
+    @pytest.mark.parametrize(
+        "mapping",
+        [
+            "{",
+            "[]",
+            "null",
+            "[" * 10_000,
+            '{"columns": {"Kontakt": "x"}}',
+            '{"columns": {"Nobody": "email"}}',
+            '{"columns": {"Ort": "email", "Kontakt": "email"}}',
+            '{"status": "Gone"}',
+            '{"lists": ["\\u0000"]}',
+            '{"columns": {"Kontakt": "email", "Ort": "attribute:\\ud800"}}',
+        ],
+    )
+    def test_a_mapping_that_makes_no_sense_is_400_and_imports_nobody(
+        self, client: TestClient, db: Database, mapping: str
+    ) -> None:
+        answer = upload(client, "Kontakt;Ort\nana@example.org;Cluj\n", mapping=mapping)
+        assert (answer.status_code, set(answer.json())) == (400, {"error"})
+        assert client.get("/admin/api/imports").json()["total"] == 0
+        with db.read() as tx:
+            assert count(tx, subscribers) == 0
+
+    def test_what_is_imported_is_noted_without_its_name(self, client: TestClient, db: Database) -> None:
+        told = upload(client, "email\nana@example.org\n").json()
+        upload(client, "email\nana@example.org\n", dry_run="true")
+        with db.read() as tx:
+            [row] = tx.execute(sa.select(activity)).all()
+        assert (row.who, row.verb, row.about, row.target) == ("dev@localhost", Verb.IMPORT_STARTED, "Gna", told["id"])
+
     def test_an_unknown_import_is_404(self, client: TestClient) -> None:
         assert client.get("/admin/api/imports/x").status_code == 404
         assert client.get("/admin/api/imports/x/errors.csv").status_code == 404
@@ -197,12 +237,20 @@ def test_a_large_file_is_a_job_to_watch(start: Callable[..., Gna], database_url:
     assert httpx2.get(f"{gna.url}{LIST}?q=person012345").json()["total"] == 1
 
 
-def test_a_killed_server_goes_on_with_its_import(start: Callable[..., Gna], database_url: str) -> None:
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [(b"email,nickname", {}), (b"Kontakt,Ruf", {"mapping": '{"columns": {"Kontakt": "email", "Ruf": "nickname"}}'})],
+    ids=["recognised", "mapped"],
+)
+def test_a_killed_server_goes_on_with_its_import(
+    start: Callable[..., Gna], database_url: str, header: bytes, said: dict[str, str]
+) -> None:
     import httpx2
 
     gna = start(DATABASE_URL=database_url)
-    content = io.BytesIO(b"email,nickname\n" + b"".join(b"person%06d@example.org,P\n" % n for n in range(60_000)))
-    answer = httpx2.post(f"{gna.url}{LIST}/import", files={"file": ("large.csv", content, "text/csv")}, timeout=30)
+    content = io.BytesIO(header + b"\n" + b"".join(b"person%06d@example.org,P\n" % n for n in range(60_000)))
+    file = {"file": ("large.csv", content, "text/csv")}
+    answer = httpx2.post(f"{gna.url}{LIST}/import", files=file, data=said, timeout=30)
     watch = f"/admin/api/imports/{answer.json()['id']}"
     until(lambda: 0 < httpx2.get(gna.url + watch).json()["rows"] < 60_000, within=30)
     gna.kill()

@@ -68,13 +68,22 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A CSV file, or a ZIP of them, from here or from another product.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would happen.")] = False,
     errors: Annotated[Path | None, typer.Option(help="Write the rows that brought nobody in to this file.")] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="COLUMN=FIELD",
+            help="What a column is: email, nickname, status, activated_at, ocd_ids, lists, attribute:NAME or ignore. "
+            "Once for each that is taken; the others are left out.",
+        ),
+    ] = None,
 ) -> None:
     """Import subscribers. People who unsubscribed stay away; the same file twice changes nothing."""
     from gna.subscribers import imports
     from gna.subscribers.export import problem_file
 
     with start.opened() as (settings, db):
-        row = _import(settings, db, file, dry_run=dry_run)
+        row = _import(settings, db, file, dry_run=dry_run, said=_mapping(columns or []))
         if errors:
             with db.read() as tx:
                 errors.write_text("".join(problem_file(imports.problems_of(tx, row.id))), "utf-8")
@@ -86,7 +95,15 @@ def import_(
             print(f"  {number:>9,} {fate.replace('_', ' ')}")
 
 
-def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool) -> Any:
+def _mapping(columns: list[str]) -> dict[str, Any]:
+    """What the options say of the columns; a column's name may have a sign of equality in it."""
+    said = dict(column.rpartition("=")[::2] for column in columns)
+    if "" in said:
+        raise Refused('Write the column and what it is, as in: --map "E-Mail=email"')
+    return {"columns": said} if said else {}
+
+
+def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool, said: dict[str, Any]) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -96,10 +113,14 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool) -> A
 
     importer = Importer(db, worker=ids.new(), publication=Publication.of(settings))
     try:
-        with file.open("rb") as opened, db.write() as tx:
-            import_id = timed(imports.accept)(tx, opened, name=file.name, dry_run=dry_run, worker=importer.worker)
-            if not dry_run:
-                note(tx, Verb.IMPORT_STARTED, about=file.name, target=import_id)
+        with file.open("rb") as opened:
+            mapping = imports.parse_mapping(said, opened)
+            with db.write() as tx:
+                import_id = timed(imports.accept)(
+                    tx, opened, name=file.name, dry_run=dry_run, mapping=mapping, worker=importer.worker
+                )
+                if not dry_run:
+                    note(tx, Verb.IMPORT_STARTED, about="CSV", target=import_id)
     except OSError as error:
         raise Refused(f"{file} cannot be read: {error.strerror}.") from None
     columns = (TextColumn("Importing"), BarColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())

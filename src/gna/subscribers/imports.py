@@ -156,7 +156,7 @@ def stop(tx: Connection, import_id: str, *, now: datetime) -> None:
     ended = {"state": State.STOPPED, "claimed_by": None, "finished_at": now}
     if not tx.execute(sa.update(imports).where(*its).values(**ended)).rowcount:
         the_import(tx, import_id)
-        raise NotAllowedNow("This import has ended already")
+        raise NotAllowedNow("This import does not run")
     tx.execute(sa.delete(chunks).where(chunks.c.import_id == import_id))
 
 

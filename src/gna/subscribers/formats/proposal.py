@@ -11,7 +11,7 @@ from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
 from gna.subscribers.formats.words import STANDINGS
 
 MOST_SAMPLES = 5
-LONGEST_SAMPLE = 60
+LONGEST_SAMPLE = 40
 ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
 
 

@@ -74,5 +74,5 @@ REASONS = (
     N_("A person can have at most 100 attributes"),
     N_("A list key is 1–64 letters, digits or - _ . :"),
     N_("This import has been started already"),
-    N_("This import has ended already"),
+    N_("This import does not run"),
 )

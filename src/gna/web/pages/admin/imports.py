@@ -66,7 +66,7 @@ async def start(request: Request) -> Response:
         mapping = _said(fields, proposal)
     except Refused as refusal:
         return _columns(request, row, proposal, fields=fields, problem=str(refusal))
-    await desk.start(request, import_id, mapping=mapping, trial=fields.get("do") == "try")
+    await desk.start(request, import_id, mapping=mapping, trial=fields.get("do") != "import")
     return go(f"{LIST}/{import_id}")
 
 
