@@ -79,6 +79,12 @@ def note(tx: Connection, *, by: str, verb: Verb, about: str = "", target: str | 
     tx.execute(sa.insert(activity).values(**row))
 
 
+def was_noted(tx: Connection, *, by: str, verb: Verb, target: str | None, since: datetime) -> bool:
+    """Whether this somebody did this to the same thing since then."""
+    same = (a.at > since, a.who == by, a.verb == verb, a.target == target)
+    return tx.execute(sa.select(a.id).where(*same).limit(1)).first() is not None
+
+
 def verbs_of(area: str) -> list[Verb]:
     """What can be done in one part of the admin."""
     if area not in AREAS:

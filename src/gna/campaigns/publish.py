@@ -14,17 +14,13 @@ from sqlalchemy.engine import Connection
 from gna import outbox
 from gna.campaigns.audience import Audience
 from gna.campaigns.states import EDITABLE, Sending, State
-from gna.campaigns.table import NOT_NOW, d, deliveries, email_delivery, locked, move, move_delivery, touch
+from gna.campaigns.table import NOT_NOW, as_seen, d, deliveries, email_delivery, locked, move, move_delivery, touch
 from gna.campaigns.writing import draft_of, future
 from gna.delivery import mailings
 from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.mail.content import Content
 from gna.mail.render import Frame, Level, check, compose
 from gna.outbox import Kind
-
-
-class Changed(NotAllowedNow):
-    """The campaign does not say any more what somebody agreed to."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,7 @@ def _as_it_was(tx: Connection, ready: Ready) -> Any:
     campaign = locked(tx, ready.campaign_id)
     if campaign.state not in EDITABLE:
         raise NotAllowedNow(NOT_NOW)
-    if campaign.updated_at != ready.updated_at:
-        raise Changed("Somebody changed the campaign meanwhile; look at it again")
+    as_seen(campaign, ready.updated_at)
     return campaign
 
 

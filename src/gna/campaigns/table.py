@@ -11,6 +11,12 @@ from gna.db import Instant, metadata, type_json
 from gna.errors import NotAllowedNow, NotFound
 
 NOT_NOW = "Operation not allowed in current state"
+CHANGED = "Somebody changed the campaign meanwhile; look at it again"
+
+
+class Changed(NotAllowedNow):
+    """The campaign does not say any more what somebody looked at."""
+
 
 campaigns = sa.Table(
     "campaigns",
@@ -67,6 +73,12 @@ def locked(tx: Connection, campaign_id: str) -> Any:
     if row is None:
         raise NotFound("There is no such campaign")
     return row
+
+
+def as_seen(campaign: Any, seen: datetime | None) -> None:
+    """Refuse if somebody changed a campaign since it was last looked at; who never looked accepts it as it is."""
+    if seen is not None and campaign.updated_at != seen:
+        raise Changed(CHANGED)
 
 
 def move(tx: Connection, campaign_id: str, end: State, **values: Any) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from gna import ids
 from gna.campaigns.audience import Audience
 from gna.campaigns.states import EDITABLE, State
-from gna.campaigns.table import NOT_NOW, c, campaigns, deliveries, locked, touch
+from gna.campaigns.table import NOT_NOW, as_seen, c, campaigns, deliveries, locked, touch
 from gna.errors import NotAllowedNow, Refused
 from gna.mail.render import Draft, Format, Frame, check_fields
 from gna.subscribers.table import STORABLE
@@ -59,11 +59,15 @@ def create(tx: Connection, wish: Wish, *, now: datetime) -> str:
     return campaign_id
 
 
-def change(tx: Connection, campaign_id: str, wish: Wish, *, now: datetime) -> None:
-    """Change a campaign that was not sent yet; whether it is in the archive may change at any time."""
+def change(tx: Connection, campaign_id: str, wish: Wish, *, seen: datetime | None = None, now: datetime) -> None:
+    """Change a campaign that was not sent yet; whether it is in the archive may change at any time.
+
+    `seen` is the `updated_at` that the writer knows: what somebody else wrote since then is not overwritten.
+    """
     row = locked(tx, campaign_id)
     if row.state not in EDITABLE and set(wish.columns) - {"archived"}:
         raise NotAllowedNow(NOT_NOW)
+    as_seen(row, seen)
     columns = dict(wish.columns)
     if "scheduled_at" in columns and row.state == State.SCHEDULED:
         if columns["scheduled_at"] is None:
@@ -100,14 +104,27 @@ def draft_of(campaign: Mapping[str, Any], frame: Frame) -> Draft:
 
 def parse_time(value: object, now: datetime) -> datetime:
     """A future moment: ISO 8601 with its zone."""
+    moment = _moment(value)
+    if moment is None:
+        raise Refused("scheduled_at must be ISO 8601 with a time zone: 2027-01-31T09:00:00+02:00")
+    return future(moment, now)
+
+
+def parse_seen(value: object) -> datetime | None:
+    """The `updated_at` that somebody read; nothing means that they did not look."""
+    moment = _moment(value)
+    if moment is None and value is not None:
+        raise Refused("updated_at must be the one that you read: 2027-01-31T09:00:00.000000Z")
+    return moment
+
+
+def _moment(value: object) -> datetime | None:
     try:
         # The library takes any letter for the T.
-        if not isinstance(value, str) or not ISO.fullmatch(value):
-            raise ValueError
-        moment = datetime.fromisoformat(value).astimezone(UTC)
+        written = isinstance(value, str) and ISO.fullmatch(value)
+        return datetime.fromisoformat(written[0]).astimezone(UTC) if written else None
     except (ValueError, OverflowError):
-        raise Refused("scheduled_at must be ISO 8601 with a time zone: 2027-01-31T09:00:00+02:00") from None
-    return future(moment, now)
+        return None
 
 
 def future(moment: datetime | None, now: datetime) -> datetime:

@@ -168,7 +168,7 @@ def delete(id: Id, yes: Yes = False) -> None:
 
 def _act(db: Database, verb: Verb, id: str, action: Callable[..., Any]) -> Any:
     """Do something with a campaign, and note it; why it cannot be done now is said with its state."""
-    from gna.campaigns.publish import Changed
+    from gna.campaigns.table import Changed
 
     with db.write() as tx:
         campaign = views.looked_up(tx, id)

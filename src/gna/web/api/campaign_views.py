@@ -15,13 +15,13 @@ from gna.campaigns.audience import Audience
 from gna.campaigns.preview import Reader
 from gna.campaigns.states import State
 from gna.campaigns.writing import Wish
-from gna.db import timed
 from gna.errors import DatabaseAway, NotFound, Refused
 from gna.mail.compile import Sender
-from gna.mail.render import Draft, check, compose
+from gna.mail.render import Draft, check
 from gna.web.api.campaigns import NOT_THERE, CampaignBody
 from gna.web.api.shapes import body, errors
 from gna.web.body import parse_id, parse_object
+from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
 from gna.web.pages.render import sandboxed, wants_html
 
@@ -62,11 +62,8 @@ async def preview_unsaved(request: Request, subscriber: str = "") -> JSONRespons
 )
 async def send_test(request: Request, campaign_id: str) -> JSONResponse:
     """Mail it to a few addresses, in any state; nothing of that is kept or counted."""
-    here, to = ground(request), preview.parse_addresses(parse_object(await request.body()).get("to"))
-    draft = await _draft(here, campaign_id)
-    content = await asyncio.to_thread(compose, draft, here.frame)
-    await here.run(timed(preview.send_trial), content, to, frame=here.frame)
-    here.ring("send")
+    to = preview.parse_addresses(parse_object(await request.body()).get("to"))
+    await desk.test(request, parse_id(campaign_id), to)
     return JSONResponse({"status": "test_sent", "to": to}, 202)
 
 
@@ -87,9 +84,11 @@ async def preview_campaign(request: Request, campaign_id: str, format: str = "",
     if format == "json":
         return JSONResponse(await _preview(here, draft, by))
     seen = await asyncio.to_thread(preview.seen, draft, here.frame, by)
+    # In the dashboard's frame, both.
+    framed = sandboxed("https: http: data:")
     if format == "text":
-        return PlainTextResponse(seen.text)
-    return HTMLResponse(seen.html, headers=sandboxed("https: http: data:"))
+        return PlainTextResponse(seen.text, headers=framed)
+    return HTMLResponse(seen.html, headers=framed)
 
 
 @router.get("/campaigns/{campaign_id}/checks", summary="Check before sending", responses=NOT_THERE)

@@ -1,7 +1,5 @@
 """The campaigns, for those who run the publication: write, look at, publish, and look after."""
 
-import asyncio
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -9,13 +7,12 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from gna import clock
-from gna.campaigns import overview, publish, writing
-from gna.campaigns.publish import Ready
+from gna.campaigns import overview, writing
 from gna.campaigns.writing import Wish
-from gna.db import timed
-from gna.mail.render import Format, compose
+from gna.mail.render import Format
 from gna.web.api.shapes import body, errors
 from gna.web.body import parse_id, parse_object
+from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
 from gna.web.paging import Paging, listed
 
@@ -45,6 +42,7 @@ class ChangeBody(CampaignBody):
 
     subject: str = ""
     body: str = ""
+    updated_at: str | None = Field(None, description="as you read it; if it is another by now, nothing is changed")
 
 
 class ScheduleBody(BaseModel):
@@ -72,8 +70,7 @@ async def create_campaign(request: Request) -> JSONResponse:
     """A draft with its delivery by email."""
     here = ground(request)
     wish = Wish.parse_new(parse_object(await request.body()), now=clock.now())
-    await _can_be_composed(here, wish.columns)
-    return await _shown(here, await here.run(timed(writing.create), wish), 201)
+    return await _shown(here, await desk.create(request, wish), 201)
 
 
 @router.get("/campaigns/{campaign_id}", summary="One campaign", responses=NOT_THERE)
@@ -89,34 +86,34 @@ async def get_campaign(request: Request, campaign_id: str) -> JSONResponse:
     openapi_extra=body(ChangeBody, "application/json"),
 )
 async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
-    """While it is a draft or scheduled; `archived` at any time. What is left out stays."""
-    here = ground(request)
-    wish = Wish.parse(parse_object(await request.body()), now=clock.now())
-    row = await here.look(overview.row, parse_id(campaign_id))
-    if set(wish.columns) & set(writing.SAID):
-        await _can_be_composed(here, {**row._mapping, **wish.columns})
-    await here.run(timed(writing.change), campaign_id, wish)
-    return await _shown(here, campaign_id)
+    """While it is a draft or scheduled; `archived` at any time. What is left out stays.
+
+    With the `updated_at` that you read, nothing is overwritten that somebody else saved meanwhile: 409 then.
+    """
+    sent = dict(parse_object(await request.body()))
+    seen = writing.parse_seen(sent.pop("updated_at", None))
+    await desk.change(request, parse_id(campaign_id), Wish.parse(sent, now=clock.now()), seen=seen)
+    return await _shown(ground(request), campaign_id)
 
 
 @router.delete("/campaigns/{campaign_id}", summary="Delete a draft", status_code=204, responses=errors(404, 409, 503))
 async def delete_campaign(request: Request, campaign_id: str) -> Response:
     """Only while it is a draft."""
-    await ground(request).run(writing.delete, parse_id(campaign_id))
+    await desk.delete(request, parse_id(campaign_id))
     return Response(status_code=204)
 
 
 @router.post("/campaigns/{campaign_id}/duplicate", summary="Copy a campaign", status_code=201, responses=NOT_THERE)
 async def duplicate_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """A new draft that says the same."""
-    here = ground(request)
-    return await _shown(here, await here.run(timed(writing.duplicate), parse_id(campaign_id)), 201)
+    return await _shown(ground(request), await desk.duplicate(request, parse_id(campaign_id)), 201)
 
 
 @router.post("/campaigns/{campaign_id}/send", summary="Send now", responses=WRONG)
 async def send_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Publish a draft or a scheduled campaign at once."""
-    return await _act(request, publish.send, await _ready(request, campaign_id))
+    await desk.send(request, parse_id(campaign_id))
+    return await _shown(ground(request), campaign_id)
 
 
 @router.post(
@@ -130,27 +127,28 @@ async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
     sent = await request.body()
     wish = parse_object(sent) if sent else {}
     at = writing.parse_time(wish["scheduled_at"], clock.now()) if "scheduled_at" in wish else None
-    return await _act(request, publish.schedule, await _ready(request, campaign_id), at=at)
+    await desk.schedule(request, parse_id(campaign_id), at=at)
+    return await _shown(ground(request), campaign_id)
 
 
 @router.post("/campaigns/{campaign_id}/cancel", summary="Cancel a schedule", responses=errors(404, 409, 503))
 async def cancel_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Make a scheduled campaign a draft again."""
-    return await _act(request, publish.cancel, parse_id(campaign_id))
+    await desk.cancel(request, parse_id(campaign_id))
+    return await _shown(ground(request), campaign_id)
 
 
 @router.post("/campaigns/{campaign_id}/pause", summary="Pause", responses=errors(404, 409, 503))
 async def pause_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Send no more of it for now; what is on its way arrives."""
-    await ground(request).run(publish.pause, parse_id(campaign_id))
+    await desk.pause(request, parse_id(campaign_id))
     return await _shown(ground(request), campaign_id)
 
 
 @router.post("/campaigns/{campaign_id}/resume", summary="Go on", responses=errors(404, 409, 503))
 async def resume_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Go on where it was paused."""
-    await ground(request).run(publish.resume, parse_id(campaign_id))
-    ground(request).ring("send")
+    await desk.resume(request, parse_id(campaign_id))
     return await _shown(ground(request), campaign_id)
 
 
@@ -163,31 +161,9 @@ async def get_delivery(request: Request, delivery_id: str) -> JSONResponse:
 @router.post("/deliveries/{delivery_id}/retry", summary="Try again", responses=errors(404, 409, 503))
 async def retry_delivery(request: Request, delivery_id: str) -> JSONResponse:
     """Send what a failed delivery could not send, and nothing else."""
-    here = ground(request)
-    await here.run(timed(publish.retry), parse_id(delivery_id))
-    here.ring("send")
-    return JSONResponse(await here.look(overview.delivery, delivery_id))
-
-
-async def _ready(request: Request, campaign_id: str) -> Ready:
-    """The campaign, composed outside of any transaction."""
-    here = ground(request)
-    row = await here.look(overview.row, parse_id(campaign_id))
-    return await asyncio.to_thread(publish.prepare, row, here.frame)
-
-
-async def _act(request: Request, action: Callable[..., None], what: Ready | str, **how: Any) -> JSONResponse:
-    """Do something with a campaign, tell the publisher, and show it as it is then."""
-    here = ground(request)
-    await here.run(timed(action), what, **how)
-    here.ring("publish")
-    return await _shown(here, what.campaign_id if isinstance(what, Ready) else what)
+    await desk.retry(request, parse_id(delivery_id))
+    return JSONResponse(await ground(request).look(overview.delivery, delivery_id))
 
 
 async def _shown(here: Ground, campaign_id: str, status: int = 200) -> JSONResponse:
     return JSONResponse(await here.look(overview.get, campaign_id), status)
-
-
-async def _can_be_composed(here: Ground, columns: Mapping[str, Any]) -> None:
-    """Refuse at once what could not be sent later."""
-    await asyncio.to_thread(compose, writing.draft_of(columns, here.frame), here.frame)
