@@ -17,6 +17,7 @@ m = mailing_rows.c
 # The body is for whoever opens one campaign; a page of them would be megabytes.
 LONG = ("body", "body_text")
 LISTED = [column for column in c if column.name not in LONG]
+NEWEST_FIRST = (c.created_at.desc(), c.id.desc())
 SUMS = ("audience_count", "sent_count", "failure_count", "skipped_count", "remaining_count")
 
 
@@ -31,9 +32,14 @@ def newest(tx: Connection, *, state: State | None, page: int, per_page: int) -> 
     """One page of campaigns, newest first, and how many there are."""
     wanted = c.state == state if state else sa.true()
     total = tx.scalar(sa.select(sa.func.count()).select_from(campaigns).where(wanted)) or 0
-    some = sa.select(*LISTED).where(wanted).order_by(c.created_at.desc(), c.id.desc())
+    some = sa.select(*LISTED).where(wanted).order_by(*NEWEST_FIRST)
     rows = tx.execute(some.limit(per_page).offset((page - 1) * per_page)).all()
     return _shown(tx, rows), total
+
+
+def these(tx: Connection, campaign_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """These campaigns, newest first, without their bodies."""
+    return _shown(tx, tx.execute(sa.select(*LISTED).where(c.id.in_(campaign_ids)).order_by(*NEWEST_FIRST)).all())
 
 
 def get(tx: Connection, campaign_id: str) -> dict[str, Any]:

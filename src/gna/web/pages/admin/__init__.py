@@ -2,7 +2,18 @@
 
 from starlette.routing import Route
 
-from gna.web.pages.admin import activity, bounces, dead_letters, feeds, imports, mailbox, overview, settings, words
+from gna.web.pages.admin import (
+    activity,
+    bounces,
+    campaigns,
+    dead_letters,
+    feeds,
+    imports,
+    mailbox,
+    overview,
+    settings,
+    words,
+)
 
 __all__ = ["ROUTES", "words"]
 
@@ -15,4 +26,5 @@ ROUTES: list[Route] = [
     *settings.routes,
     *mailbox.routes,
     *imports.routes,
+    *campaigns.routes,
 ]

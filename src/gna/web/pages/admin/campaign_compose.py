@@ -1,0 +1,159 @@
+"""Writing a campaign: the form, what it looks like, and what is wrong with it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from gna import clock
+from gna.campaigns import overview, preview, writing
+from gna.campaigns.preview import Reader
+from gna.campaigns.states import EDITABLE
+from gna.campaigns.table import Changed
+from gna.campaigns.writing import Wish
+from gna.errors import NotAllowedNow, NotFound, Refused
+from gna.mail.render import Finding, Level, check
+from gna.subscribers import lists
+from gna.web.body import parse_id
+from gna.web.desk import campaigns as desk
+from gna.web.ground import ground
+from gna.web.language import language_of, translated
+from gna.web.pages.admin import campaign_report
+from gna.web.pages.admin.campaign_form import Typed, is_script
+from gna.web.pages.admin.campaign_steps import STEPS, Step, dialogs
+from gna.web.pages.admin.campaign_words import in_words
+from gna.web.pages.admin.shell import N_, Fields, form, go, screen
+from gna.web.pages.render import sandboxed, templates
+
+HOME = "/admin/campaigns"
+PICTURES = "https: http: data:"
+NOTHING_YET = N_("What you write appears here.")
+OVERWRITTEN = N_(
+    "Somebody else saved this campaign since you opened it. What you typed is still here: "
+    "copy what you need from theirs, or save again to replace theirs with yours."
+)
+TOO_LATE = N_("It was deleted or is being sent already. What you typed is still here: save it as a new campaign.")
+
+
+async def new(request: Request) -> Response:
+    """An empty form."""
+    return await _form(request, Typed(), campaign=None)
+
+
+async def show(request: Request) -> Response:
+    """One campaign: the form while it can be changed, then how it goes."""
+    here = ground(request)
+    campaign = await here.look(overview.get, parse_id(request.path_params["campaign_id"]))
+    if campaign["state"] not in EDITABLE:
+        return campaign_report.report(request, campaign)
+    return await _form(request, Typed.of(campaign), campaign=campaign)
+
+
+async def create(request: Request) -> Response:
+    """A new draft from the form."""
+    fields = await form(request)
+    typed = Typed.read(fields)
+    try:
+        campaign_id = await desk.create(request, Wish.parse_new(typed.sent(), now=clock.now()))
+    except Refused as refused:
+        return await _not_saved(request, typed, refused, None)
+    return await _saved(request, fields, campaign_id)
+
+
+async def save(request: Request) -> Response:
+    """What stands in the form, unless somebody else saved meanwhile."""
+    fields, campaign_id = await form(request), parse_id(request.path_params["campaign_id"])
+    typed = Typed.read(fields)
+    try:
+        seen = writing.parse_seen(fields.get("updated_at") or None)
+        await desk.change(request, campaign_id, Wish.parse(typed.sent(), now=clock.now()), seen=seen)
+    except Refused as refused:
+        return await _not_saved(request, typed, refused, campaign_id)
+    return await _saved(request, fields, campaign_id)
+
+
+async def show_unsaved(request: Request) -> Response:
+    """What stands in the form as a reader would see it; nothing is saved."""
+    lang, fields = language_of(request), await form(request) if request.method == "POST" else None
+    if fields is None:
+        return PlainTextResponse(translated(NOTHING_YET, lang), headers=sandboxed(PICTURES))
+    typed = Typed.read(fields)
+    # Half a campaign can be looked at too.
+    said = {name: value for name, value in replace(typed, attributes=[]).sent().items() if value != ""}
+    try:
+        draft = writing.draft_of(Wish.parse(said, now=clock.now()).columns, ground(request).frame)
+        seen = await asyncio.to_thread(preview.seen, draft, ground(request).frame, Reader())
+    except Refused as refused:
+        return PlainTextResponse(f"{in_words(str(refused), lang)}.", 400, headers=sandboxed(PICTURES))
+    if fields.get("format") == "text":
+        return PlainTextResponse(seen.text, headers=sandboxed(PICTURES))
+    return HTMLResponse(seen.html, headers=sandboxed(PICTURES))
+
+
+async def _form(
+    request: Request, typed: Typed, *, campaign: Mapping[str, Any] | None, problem: str | None = None, status: int = 200
+) -> Response:
+    found = await findings(request, campaign) if campaign else []
+    known = await ground(request).look(lists.known)
+    return screen(
+        request,
+        "campaign_compose.html",
+        status=status,
+        typed=typed,
+        campaign=campaign,
+        problem=problem,
+        findings=found,
+        lists=known if typed.list_key in ("", *known) else [*known, typed.list_key],
+        **dialogs(request, campaign),
+    )
+
+
+async def findings(request: Request, campaign: Mapping[str, Any]) -> Sequence[Finding]:
+    """What there is to mend before it is sent."""
+    frame = ground(request).frame
+    return await asyncio.to_thread(check, writing.draft_of(campaign, frame), frame)
+
+
+async def _saved(request: Request, fields: Fields, campaign_id: str) -> Response:
+    if is_script(request):
+        campaign = await ground(request).look(overview.get, campaign_id)
+        found = await findings(request, campaign)
+        shown = templates.get_template("admin/campaign_checks.html").render(findings=found, lang=language_of(request))
+        blocked = any(one.level is Level.ERROR for one in found)
+        return JSONResponse(
+            {"id": campaign_id, "updated_at": campaign["updated_at"], "checks": shown, "blocked": blocked}
+        )
+    if (step := fields.get("next")) in STEPS:
+        return go(f"{HOME}/{campaign_id}/{Step(step)}")
+    return go(f"{HOME}/{campaign_id}", N_("Saved."))
+
+
+async def _not_saved(request: Request, typed: Typed, refused: Refused, campaign_id: str | None) -> Response:
+    """The form again with all that was typed, and what to do now."""
+    lang, campaign = language_of(request), None
+    if campaign_id and not isinstance(refused, NotFound):
+        campaign = await ground(request).look(overview.get, campaign_id)
+    if isinstance(refused, Changed):
+        problem = translated(OVERWRITTEN, lang)
+    elif campaign_id and isinstance(refused, NotFound | NotAllowedNow):
+        problem, campaign = translated(TOO_LATE, lang), None
+    else:
+        problem = f"{in_words(str(refused), lang)}."
+    status = 409 if isinstance(refused, NotFound | NotAllowedNow) else 400
+    if is_script(request):
+        theirs = {"updated_at": campaign["updated_at"]} if campaign and isinstance(refused, Changed) else {}
+        return JSONResponse({"error": problem, **theirs}, status)
+    return await _form(request, typed, campaign=campaign, problem=problem, status=status)
+
+
+routes = [
+    Route(HOME, create, methods=["POST"]),
+    Route(f"{HOME}/new", new),
+    Route(f"{HOME}/preview", show_unsaved, methods=["GET", "POST"]),
+    Route(f"{HOME}/{{campaign_id}}", show),
+    Route(f"{HOME}/{{campaign_id}}", save, methods=["POST"]),
+]

@@ -1,0 +1,43 @@
+// A campaign on its way: the sums move by themselves. When its state changes, the page is loaded anew.
+import { $, $$ } from './admin.js';
+
+const report = $('[data-live]'), words = report.dataset, bar = $('progress', report), pace = $('[data-pace]', report);
+const numbers = new Intl.NumberFormat(words.lang), WINDOW = 10000, SILENCE = 20000;
+let seen = [], moved = Date.now();
+
+const source = new EventSource(words.live);             // comes back by itself when the connection is lost
+source.addEventListener('progress', event => draw(JSON.parse(event.data)));
+source.addEventListener('done', () => { source.close(); location.reload(); });
+$('[data-look]').hidden = true;
+
+function draw(now) {
+  const paused = now.deliveries.some(one => one.paused);
+  if (now.state !== 'publishing') return;
+  if (paused !== (words.paused === 'yes')) { source.close(); location.reload(); return; }
+  for (const place of $$('[data-sum]', report)) place.textContent = numbers.format(now[place.dataset.sum]);
+  bar.max = now.audience_count || 1;
+  bar.value = now.audience_count - now.remaining_count;
+  const said = now.deliveries.map(one => one.waiting_for).find(Boolean);
+  $('[data-waiting]').hidden = !said;
+  $('[data-waiting] q').textContent = said || '';
+  moved = Date.now();
+  seen.push([moved, now.sent_count + now.failure_count]);
+  seen = seen.filter(([at]) => moved - at < WINDOW);
+  tell(now.remaining_count);
+}
+
+function tell(left) {
+  const [first, count] = seen[0], [last, latest] = seen.at(-1);
+  const rate = last > first ? (latest - count) * 1000 / (last - first) : 0;
+  if (!rate) return;
+  const seconds = left / rate;
+  const time = seconds < 60 ? words.seconds : seconds < 5400 ? words.minutes.replace('{}', Math.ceil(seconds / 60)) : words.hours.replace('{}', Math.round(seconds / 3600));
+  pace.textContent = `${words.rate.replace('{}', numbers.format(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate)))} · ${time}`;
+}
+
+setInterval(() => {
+  if (words.paused === 'yes') return;
+  const silent = Date.now() - moved > SILENCE;
+  $('[data-silent]').hidden = !silent;
+  if (silent) pace.textContent = '';
+}, 1000);

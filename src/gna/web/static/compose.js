@@ -1,0 +1,202 @@
+// Writing a campaign: it saves itself, shows itself as readers will see it, and opens its dialogs.
+// Without this script the same form posts to the same addresses.
+import { $, $$, toast, zone } from './admin.js';
+
+const form = $('#compose'), words = form.dataset, body = form.elements.body, state = $('[data-state]');
+const frame = $('.preview iframe'), problem = $('[data-problem]'), conflict = $('[data-conflict]');
+const autosaves = words.autosave === 'yes', PAUSE = 600, AGAIN = 5000;
+
+// --- saving -------------------------------------------------------------------------------------
+const typed = () => { const fields = new FormData(form); fields.delete('updated_at'); return JSON.stringify([...fields]); };
+let saved = typed(), timer, flying = null, stopped = false, leaving = false;
+if (!problem.hidden) saved = '';                        // the page came back with what could not be saved
+const dirty = () => typed() !== saved;
+const complete = () => form.elements.subject.value.trim() && body.value.trim();
+
+function say(text, bad = false) {
+  if (state.textContent !== text) state.textContent = text;
+  state.classList.toggle('bad', bad);
+}
+
+function complain(text, theirs = '') {
+  problem.hidden = !text;
+  conflict.hidden = !theirs;
+  $('span', problem).textContent = text;
+  $('[data-overwrite]').dataset.theirs = theirs;
+}
+
+async function post(url, fields) {
+  let answer;
+  try {
+    answer = await fetch(url, { method: 'POST', headers: { Accept: 'application/json' }, body: fields });
+  } catch {
+    throw new Error(document.body.dataset.failed);
+  }
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw Object.assign(new Error(said.error || document.body.dataset.failed), { refused: said.error, theirs: said.updated_at });
+  return said;
+}
+
+// One save at a time; what was typed meanwhile is saved next. True when everything is saved.
+async function save() {
+  clearTimeout(timer);
+  while (flying) await flying;
+  if (!dirty() && words.id) return true;
+  if (!complete()) { say(words.waiting); return false; }
+  flying = attempt();
+  const done = await flying;
+  flying = null;
+  return done && (dirty() ? save() : true);
+}
+
+async function attempt() {
+  const sent = typed();
+  say(words.saving);
+  try {
+    const said = await post(form.action, new FormData(form));
+    saved = sent;
+    if (!words.id) born(said.id);
+    for (const field of $$('[data-seen]')) field.value = said.updated_at;
+    show(said);
+    complain('');
+    stopped = false;
+    say(words.saved);
+    return true;
+  } catch (error) {
+    say(`${words.refused} ${error.message}`, true);
+    if (error.theirs) { stopped = true; complain(error.message, error.theirs); }
+    else if (autosaves && !error.refused) timer = setTimeout(save, AGAIN);
+    return false;
+  }
+}
+
+function born(id) {
+  words.id = id;
+  form.action = `/admin/campaigns/${id}`;
+  history.replaceState(null, '', form.action);
+  $('[data-conflict] a').href = form.action;
+  for (const step of $$('form[data-step]')) step.action = `${form.action}/${step.dataset.step}`;
+}
+
+$('[data-overwrite]').addEventListener('click', event => {
+  form.elements.updated_at.value = event.currentTarget.dataset.theirs;
+  stopped = false;
+  save();
+});
+form.addEventListener('input', () => {
+  clearTimeout(timer);
+  if (autosaves && !stopped) timer = setTimeout(save, PAUSE);
+  else if (!stopped) say(dirty() ? words.dirty : words.saved);
+});
+form.addEventListener('submit', event => {
+  if (event.submitter?.name === 'format') return;       // a look at what is not saved, into the frame
+  event.preventDefault();
+  if (event.submitter?.name === 'next') open(event.submitter.value);
+  else save();
+});
+addEventListener('beforeunload', event => { if (!leaving && (dirty() || flying)) event.preventDefault(); });
+if (autosaves) $('[data-save]').hidden = true;
+
+// --- what readers will see ----------------------------------------------------------------------
+let format = 'html', rev = 0;
+const looks = $$('.preview button[name=format]');
+const press = () => looks.forEach(button => button.setAttribute('aria-pressed', button.value === format));
+function look() {
+  // Replaced, so that the way back leads out of the page and not through every version of the text.
+  if (words.id) frame.contentWindow.location.replace(`/admin/api/campaigns/${words.id}/preview?format=${format}&rev=${++rev}`);
+}
+function show(said) {
+  for (const place of $$('[data-checks]')) place.innerHTML = said.checks;
+  for (const button of $$('[data-go]')) button.disabled = said.blocked;
+  look();
+}
+for (const button of looks) button.addEventListener('click', event => {
+  format = button.value;
+  press();
+  if (autosaves && words.id) { event.preventDefault(); look(); }
+});
+press();
+for (const button of $$('[data-go]')) button.disabled = Boolean($('.findings .bad'));
+
+// --- test, schedule, send -----------------------------------------------------------------------
+async function open(name) {
+  if (!autosaves && dirty()) return toast(words.saveFirst, 'bad');
+  if (!form.reportValidity() || !await save()) return;
+  const dialog = document.getElementById(name);
+  dialog.showPopover();
+  $('input:not([type=hidden]), footer .btn', dialog).focus();
+  if (name === 'send') count();
+  if (name === 'schedule') tell();
+}
+
+async function count() {
+  const place = $('[data-reach]');
+  place.textContent = place.dataset.counting;
+  const answer = await fetch(`${form.action}/reach`).catch(() => null);
+  place.textContent = answer?.ok ? (await answer.json()).said : document.body.dataset.failed;
+}
+
+const plan = $('form[data-step=schedule]'), moment = $('[data-moment]');
+$('#zones').append(...Intl.supportedValuesOf('timeZone').map(name => Object.assign(document.createElement('option'), { value: name })));
+if (plan.elements.zone.value === 'UTC' && plan.elements.zone.value === plan.elements.zone.defaultValue) plan.elements.zone.value = zone;
+async function tell() {
+  const asked = new URLSearchParams({ at: plan.elements.at.value, zone: plan.elements.zone.value });
+  const answer = await fetch(`/admin/campaigns/moment?${asked}`).catch(() => null);
+  if (!answer?.ok) return;
+  const { said, bad } = await answer.json();
+  moment.textContent = said;
+  moment.classList.toggle('problem', bad);
+}
+plan.addEventListener('input', () => { clearTimeout(tell.timer); tell.timer = setTimeout(tell, 250); });
+
+for (const step of $$('form[data-step]')) step.addEventListener('submit', async event => {
+  if (!('stay' in step.dataset)) { leaving = true; return; }
+  event.preventDefault();
+  const button = event.submitter;
+  button.disabled = true;
+  try {
+    toast((await post(step.action, new FormData(step))).said);
+    step.closest('[popover]').hidePopover();
+  } catch (error) {
+    toast(error.message, 'bad');
+  }
+  button.disabled = false;
+});
+
+// --- formatting; execCommand keeps the browser's own undo ---------------------------------------
+const MARKS = {
+  markdown: { bold: ['**', '**'], italic: ['*', '*'], heading: ['## ', '', 1], list: ['- ', '', 1], quote: ['> ', '', 1], link: ['[', '](https://)'], picture: ['![', '](https://)'] },
+  html: { bold: ['<strong>', '</strong>'], italic: ['<em>', '</em>'], heading: ['<h2>', '</h2>'], list: ['<li>', '</li>'], quote: ['<blockquote>', '</blockquote>'], link: ['<a href="https://">', '</a>'], picture: ['<img src="https://" alt="', '">'] },
+};
+const put = text => { body.focus(); document.execCommand('insertText', false, text); };
+
+function write(name) {
+  const [before, after, lines] = MARKS[form.elements.body_format.value][name];
+  let { selectionStart: start, selectionEnd: end, value } = body;
+  if (lines) {                                          // the mark stands at the beginning of each line
+    start = value.lastIndexOf('\n', start - 1) + 1;
+    const chosen = value.slice(start, end).split('\n').map(line => before + line).join('\n');
+    body.setSelectionRange(start, end);
+    put(chosen);
+    return;
+  }
+  const chosen = value.slice(start, end);
+  put(before + chosen + after);
+  const address = after.indexOf('https://');
+  if (chosen && address >= 0) {                         // words are there: next comes the address
+    const at = start + before.length + chosen.length + address;
+    body.setSelectionRange(at, at + 'https://'.length);
+  } else body.setSelectionRange(start + before.length, start + before.length + chosen.length);
+}
+
+$('.tools').hidden = false;
+for (const button of $$('[data-write]')) button.addEventListener('click', () => write(button.dataset.write));
+for (const button of $$('[data-field]')) button.addEventListener('click', () => { $('#fields').hidePopover(); put(button.dataset.field); });
+
+const SHORT = { b: 'bold', i: 'italic', k: 'link' };
+addEventListener('keydown', event => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  if (event.key === 's') { event.preventDefault(); save(); }
+  else if (event.key === 'Enter') { event.preventDefault(); if (!$('.dialog:popover-open')) open('send'); }
+  else if (event.target === body && SHORT[event.key]) { event.preventDefault(); write(SHORT[event.key]); }
+});
