@@ -14,6 +14,7 @@ from gna.errors import CannotStart
 from gna.migrations import HEAD, migrate, version
 from gna.subscribers.search import page_of
 from gna.subscribers.table import subscribers
+from gna.subscribers.wanted import Totals, Wanted
 from gna.tables import metadata
 from tests.conftest import Databases
 from tests.factories import a_subscriber, count
@@ -67,7 +68,7 @@ def test_a_database_that_searched_in_the_old_way_searches_in_the_new(databases: 
     migrate(db)
     with db.read() as one, new.read() as other:
         assert schema(one) == schema(other)
-    assert asyncio.run(page_of(db, "ana", offset=0, limit=9)) == (["ana@example.org"], 1)
+    assert asyncio.run(page_of(db, Wanted("ana"), offset=0, limit=9)) == (["ana@example.org"], Totals(1, 1))
     db.close()
     new.close()
 

@@ -6,16 +6,16 @@ from gna.db import metadata
 from gna.delivery import mailings, pace
 from gna.feeds import table as feeds
 from gna.jobs import timetable, workers
-from gna.subscribers import imports, needles, table, tally
+from gna.subscribers import filing, imports, table, tally
 
 __all__ = [
     "activity",
     "campaigns",
     "feeds",
+    "filing",
     "imports",
     "mailings",
     "metadata",
-    "needles",
     "outbox",
     "pace",
     "table",

@@ -149,7 +149,7 @@ class TestOwnFormat:
 
         with db.write() as tx:
             a_subscriber(tx, email="+x@example.org", nickname="=Sum", activated=True)
-        exported = "".join(export(db, q=""))
+        exported = "".join(export(db))
         before = person(db, "+x@example.org")
         with db.write() as tx:
             remove(tx, before.id)

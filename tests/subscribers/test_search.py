@@ -15,6 +15,7 @@ from gna.db import Database, answers
 from gna.subscribers import search
 from gna.subscribers.search import SHELVES, page_of
 from gna.subscribers.table import subscribers
+from gna.subscribers.wanted import Totals, Wanted
 from tests.conftest import Databases
 from tests.factories import NOW, a_subscriber
 
@@ -43,6 +44,12 @@ QUESTIONS = (
 )
 
 
+def found(db: Database, q: str, *, offset: int = 0, limit: int = 9) -> tuple[list[str], int]:
+    """The addresses on a page of a search, and how many match."""
+    addresses, totals = asyncio.run(page_of(db, Wanted(q), offset=offset, limit=limit))
+    return addresses, totals.everybody
+
+
 @dataclass(frozen=True)
 class Crowd:
     """People in a database, cut into pieces although they are few, and what a reader of the whole list would find."""
@@ -56,7 +63,7 @@ class Crowd:
 
     def found(self, q: str, page: int = 1) -> tuple[list[str], int]:
         """What search finds."""
-        return asyncio.run(page_of(self.db, q, offset=(page - 1) * PER_PAGE, limit=PER_PAGE))
+        return found(self.db, q, offset=(page - 1) * PER_PAGE, limit=PER_PAGE)
 
 
 @pytest.fixture
@@ -119,7 +126,7 @@ def test_moments_are_sorted_in_one_zone(databases: Databases) -> None:
     with db.write() as tx:
         for email, moment in moments.items():
             a_subscriber(tx, email=email, created_at=moment)
-    assert asyncio.run(page_of(db, "@e", offset=0, limit=9)) == (list(moments), 2)
+    assert found(db, "@e") == (list(moments), 2)
     db.close()
 
 
@@ -144,29 +151,29 @@ def test_moments_are_sorted_in_one_zone(databases: Databases) -> None:
 def test_everybody_is_found_by_their_own_name(db: Database, name: str) -> None:
     with db.write() as tx:
         a_subscriber(tx, nickname=f"Dr {name} Jr")
-    assert asyncio.run(page_of(db, name, offset=0, limit=9)) == (["ana@example.org"], 1)
+    assert found(db, name) == (["ana@example.org"], 1)
 
 
 @pytest.mark.parametrize(("name", "q"), [("Ștefan", "ȘTEF"), ("ȘTEFAN", "ștef"), ("щука", "ЩУК"), ("Σωκράτη", "ΣΩΚΡ")])
 def test_case_does_not_matter_in_any_script(db: Database, name: str, q: str) -> None:
     with db.write() as tx:
         a_subscriber(tx, nickname=name)
-    assert asyncio.run(page_of(db, q, offset=0, limit=9))[1] == 1
+    assert found(db, q)[1] == 1
 
 
 def test_a_text_does_not_reach_from_the_address_into_the_name(db: Database) -> None:
     with db.write() as tx:
         a_subscriber(tx, nickname="Ana")
-    assert asyncio.run(page_of(db, "org\nana", offset=0, limit=9)) == ([], 0)
+    assert found(db, "org\nana") == ([], 0)
 
 
 def test_searches_leave_room_for_others(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     def slow_piece(*_: Any) -> search.Piece:
         time.sleep(0.1)
-        return search.Piece([], 0)
+        return search.Piece([], Totals())
 
     async def together() -> int:
-        searches = [asyncio.create_task(page_of(db, "a", offset=0, limit=9)) for _ in range(30)]
+        searches = [asyncio.create_task(page_of(db, Wanted("a"), offset=0, limit=9)) for _ in range(30)]
         await asyncio.sleep(0.05)
         await db.look(answers)
         done = sum(task.done() for task in searches)

@@ -18,21 +18,27 @@ from gna.errors import Refused
 app = typer.Typer(help="List, import and export subscribers.", no_args_is_help=True)
 
 Search = Annotated[str, typer.Option("--search", "-q", help="Only those whose address or nickname contains this.")]
+Status = Annotated[str, typer.Option("--status", help="Only those who are Activated, or Pending.")]
+OnList = Annotated[str, typer.Option("--list", help="Only those on the list with this key.")]
 
 
 @app.command("list")
 def list_(
     search: Search = "",
+    status: Status = "",
+    list_key: OnList = "",
     page: Annotated[int, typer.Option(min=1, max=10**9, help="Which page.")] = 1,
     per_page: Annotated[int, typer.Option(min=1, max=100, help="How many on it.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False,
 ) -> None:
     """Show subscribers, newest first."""
     from gna.subscribers import directory
-    from gna.subscribers.search import parse_query
+    from gna.subscribers.wanted import Wanted
 
+    wanted = Wanted.parse(q=search, status=status, list_key=list_key)
     with start.opened() as (_, db):
-        people, total = asyncio.run(directory.find(db, q=parse_query(search), page=page, per_page=per_page))
+        people, totals = asyncio.run(directory.find(db, wanted, page=page, per_page=per_page))
+    total = totals.of(wanted.status)
     if json:
         screen.print_json(
             {"items": [person.shown() for person in people], "page": page, "per_page": per_page, "total": total}
@@ -52,13 +58,14 @@ def list_(
 
 
 @app.command()
-def export(search: Search = "") -> None:
+def export(search: Search = "", status: Status = "", list_key: OnList = "") -> None:
     """Write subscribers as CSV to the standard output."""
     from gna.subscribers.export import export as pieces
-    from gna.subscribers.search import parse_query
+    from gna.subscribers.wanted import Wanted
 
+    wanted = Wanted.parse(q=search, status=status, list_key=list_key)
     with start.opened() as (_, db):
-        for piece in pieces(db, q=parse_query(search)):
+        for piece in pieces(db, wanted):
             sys.stdout.buffer.write(piece.encode())
     sys.stdout.flush()
 

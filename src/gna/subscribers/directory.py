@@ -13,10 +13,11 @@ from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
 from gna.subscribers.lists import Membership
-from gna.subscribers.needles import MOMENT, NEWEST, after, matching, needle
+from gna.subscribers.needles import MOMENT, NEWEST, after, needle
 from gna.subscribers.search import page_of
 from gna.subscribers.signup import check_nickname
 from gna.subscribers.table import STORABLE, subscribers
+from gna.subscribers.wanted import Status, Totals, Wanted
 
 CHUNK = 2000
 ATTRIBUTES_MAX = 100
@@ -40,9 +41,9 @@ class Subscriber:
     lists: list[Membership] = field(default_factory=list)
 
     @property
-    def status(self) -> str:
-        """The label that admins see."""
-        return "Pending" if self.activated_at is None else "Activated"
+    def status(self) -> Status:
+        """How far they have come."""
+        return Status.PENDING if self.activated_at is None else Status.ACTIVATED
 
     def shown(self) -> dict[str, Any]:
         """The person in JSON, for the API and the command line."""
@@ -83,12 +84,12 @@ class Change:
         return cls(columns, _list_keys(sent["lists"]) if "lists" in sent else None)
 
 
-async def find(db: Database, *, q: str, page: int, per_page: int) -> tuple[list[Subscriber], int]:
-    """One page of those whose address or nickname contains the text, newest first, and how many there are."""
+async def find(db: Database, wanted: Wanted, *, page: int, per_page: int) -> tuple[list[Subscriber], Totals]:
+    """One page of those who are wanted, newest first, and how many there are of each status."""
     # The addresses alone are found in an index; only the page's own rows are read.
-    addresses, total = await page_of(db, q, offset=(page - 1) * per_page, limit=per_page)
+    addresses, totals = await page_of(db, wanted, offset=(page - 1) * per_page, limit=per_page)
     people = sa.select(*SHOWN).where(sa.func.lower(s.email).in_(addresses)).order_by(*NEWEST)
-    return await db.look(_people, people), total
+    return await db.look(_people, people), totals
 
 
 def get(tx: Connection, subscriber_id: str) -> Subscriber:
@@ -109,8 +110,8 @@ def change(tx: Connection, subscriber_id: str, wish: Change, *, now: datetime) -
     return get(tx, subscriber_id)
 
 
-def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
-    """All who match, newest first, in chunks that are read one by one: a million people take no memory.
+def everybody(db: Database, wanted: Wanted) -> Iterator[list[Any]]:
+    """All who are wanted, newest first, in chunks that are read one by one: a million people take no memory.
 
     Each chunk goes on after the last person of the one before, so nobody is left out or repeated
     when others come and go meanwhile.
@@ -119,8 +120,8 @@ def everybody(db: Database, *, q: str) -> Iterator[list[Any]]:
     rest: sa.ColumnElement[bool] = sa.true()
     while True:
         with db.read() as tx:
-            page = sa.select(*columns).where(matching(tx, q), rest).order_by(*NEWEST).limit(CHUNK)
-            rows = tx.execute(page).all()
+            page = sa.select(*columns).where(wanted.matching(tx), wanted.standing(), rest).order_by(*NEWEST)
+            rows = tx.execute(page.limit(CHUNK)).all()
         if rows:
             yield list(rows)
         if len(rows) < CHUNK:

@@ -10,15 +10,16 @@ from gna.db import Database
 from gna.subscribers.admission import Problem
 from gna.subscribers.directory import everybody
 from gna.subscribers.formats.own import FORMULA
+from gna.subscribers.wanted import EVERYBODY, Wanted
 
 COLUMNS = ("email", "nickname", "status", "activated_at")
 # Excel takes the file for UTF-8 only with this mark.
 BOM = "\ufeff"
 
 
-def export(db: Database, *, q: str) -> Iterator[str]:
+def export(db: Database, wanted: Wanted = EVERYBODY) -> Iterator[str]:
     """The file, piece by piece."""
-    pages = everybody(db, q=q)
+    pages = everybody(db, wanted)
     # The first people are read before anything is sent: a database that is away is an error then, not half a file.
     first = next(pages, [])
     yield BOM + _csv([COLUMNS, *map(_cells, first)])

@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.types import NullType
 
-from gna.db import metadata
 from gna.subscribers.table import subscribers
 
 s = subscribers.c
@@ -25,6 +24,7 @@ needle: sa.ColumnClause[str] = sa.column("needle", sa.Text)
 MOMENT = sa.type_coerce(s.created_at, NullType()).label("moment")
 # Those who came at the same moment are in the order of their addresses.
 NEWEST = (s.created_at.desc(), needle.desc())
+OLDEST = (s.created_at, needle)
 
 # What makes and keeps the needles; migration 0003 runs the same, so a change needs a migration of its own.
 NEEDLE = "lower(email) || char(10) || lower(coalesce(nickname, ''))"
@@ -74,11 +74,6 @@ def install(tx: Connection) -> None:
     with suppress(sa.exc.DBAPIError), tx.begin_nested():
         for statement in TRIGRAMS:
             tx.exec_driver_sql(statement)
-
-
-@sa.event.listens_for(metadata, "after_create")
-def _created(_: sa.MetaData, tx: Connection, **__: Any) -> None:
-    install(tx)
 
 
 def matching(tx: Connection, q: str) -> sa.ColumnElement[bool]:

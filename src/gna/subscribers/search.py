@@ -1,7 +1,7 @@
-"""Finding people by a part of their address or nickname, among a million, in the time of a blink.
+"""Finding people by a part of their address or nickname, or by their list, among a million, in the time of a blink.
 
 A search reads all needles, in pieces that several connections read at once. Each piece tells how many match, and who,
-up to a number; beyond that the page is found by walking from the newest person on. PostgreSQL has a trigram index
+up to a number; beyond that the page is found by walking from the newest person on, or from the oldest if that is nearer. PostgreSQL has a trigram index
 besides, for what few people have. The reasons are in `docs/decisions/0009-search-without-leftovers.md`.
 """
 
@@ -17,9 +17,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna.db import Database
-from gna.errors import Refused
-from gna.subscribers.needles import NEWEST, like, matching, needle
-from gna.subscribers.table import STORABLE, subscribers
+from gna.subscribers.filing import pending
+from gna.subscribers.needles import NEWEST, OLDEST, like, needle
+from gna.subscribers.table import subscribers
+from gna.subscribers.wanted import Totals, Wanted
 
 s = subscribers.c
 
@@ -34,7 +35,6 @@ ON_PAGE = (1, 2, 3)
 FEW = 25_000
 # What the trigram index can look up: three letters or digits in a row.
 TRIGRAM = re.compile(r"[^\W_]{3}")
-Q_MAX = 200
 
 # Compiling a plan, or starting a process to help with it, takes longer than reading; and the indexes are in memory.
 SETTINGS = (
@@ -67,64 +67,60 @@ SHELVES = {
 
 @dataclass(frozen=True)
 class Piece:
-    """Those who match in a piece, as they are sorted and named; of many, only the first. And how many there are."""
+    """Those who match in a piece: how they are sorted, named, and whether pending. Of many, only the first."""
 
-    people: list[tuple[Any, str]]
-    total: int
+    people: list[tuple[Any, str, bool]]
+    totals: Totals
 
-
-def parse_query(q: str) -> str:
-    """The text to look for."""
-    q = q.strip()
-    if len(q) > Q_MAX or not STORABLE.fullmatch(q):
-        raise Refused(f"What to look for must be at most {Q_MAX} characters of text")
-    return q
+    @property
+    def is_whole(self) -> bool:
+        """Whether nobody was only counted."""
+        return len(self.people) == self.totals.everybody
 
 
-async def page_of(db: Database, q: str, *, offset: int, limit: int) -> tuple[list[str], int]:
-    """The addresses, in lower case, on one page of those who match, newest first; and how many match in all."""
+async def page_of(db: Database, wanted: Wanted, *, offset: int, limit: int) -> tuple[list[str], Totals]:
+    """The addresses, in lower case, on one page of those who are wanted, newest first; and how many match."""
     async with db.large:
-        needles, total = await _page_of(db, q, offset, limit)
-    return [found.partition("\n")[0] for found in needles], total
+        needles, totals = await _page_of(db, wanted, offset, limit)
+    return [found.partition("\n")[0] for found in needles], totals
 
 
-async def _page_of(db: Database, q: str, offset: int, limit: int) -> tuple[list[str], int]:
-    if not q:
-        return await db.look(_everybody, offset, limit)
-    if db.kind == "postgresql" and TRIGRAM.search(q):
-        few = await db.look(_few, q, offset, limit)
+async def _page_of(db: Database, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals]:
+    if not wanted.q and not wanted.list_key:
+        return await db.look(_everybody, wanted, offset, limit)
+    if db.kind == "postgresql" and TRIGRAM.search(wanted.q):
+        few = await db.look(_few, wanted, offset, limit)
         if few:
             return few
     edges = [None, *await db.look(_cuts), None]
-    pieces = await asyncio.gather(*(db.look(_piece, q, begin, end) for begin, end in pairwise(edges)))
-    total = sum(piece.total for piece in pieces)
-    if any(piece.total > len(piece.people) for piece in pieces):
-        return await db.look(_walk, q, offset, limit), total
+    pieces = await asyncio.gather(*(db.look(_piece, wanted, begin, end) for begin, end in pairwise(edges)))
+    totals = sum((piece.totals for piece in pieces), Totals())
+    if not all(piece.is_whole for piece in pieces):
+        return await db.look(_walk, wanted, offset, limit, totals), totals
     people = sorted(chain.from_iterable(piece.people for piece in pieces), reverse=True)
-    return [found for _, found in people[offset : offset + limit]], total
+    chosen = [found for _, found, is_pending in people if wanted.takes(is_pending)]
+    return chosen[offset : offset + limit], totals
 
 
-def _everybody(tx: Connection, offset: int, limit: int) -> tuple[list[str], int]:
-    """A page of all people; the last pages are counted from the other end."""
-    total = _count(tx, subscribers)
-    size = min(limit, total - offset)
-    if size <= 0 or offset <= total / 2:
-        return _walk(tx, "", offset, limit), total
-    oldest = sa.select(needle).select_from(subscribers).order_by(s.created_at, needle)
-    return list(reversed(tx.scalars(oldest.limit(size).offset(total - offset - size)).all())), total
+def _everybody(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals]:
+    """A page of all people, or of all with one status."""
+    totals = Totals(_count(tx, subscribers), _count(tx, subscribers, pending))
+    return _walk(tx, wanted, offset, limit, totals), totals
 
 
-def _few(tx: Connection, q: str, offset: int, limit: int) -> tuple[list[str], int] | None:
+def _few(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals] | None:
     """A page by the trigram index, if the planner thinks that few match and would use the index itself."""
     tx.exec_driver_sql(SETTINGS)
-    plan = tx.execute(EXPLAIN, {"pattern": like(q)}).scalar_one()[0]["Plan"]
+    plan = tx.execute(EXPLAIN, {"pattern": like(wanted.q)}).scalar_one()[0]["Plan"]
     if plan["Plan Rows"] > FEW or plan["Node Type"] != "Bitmap Heap Scan":
         return None
-    found = sa.select(needle, sa.func.count().over().label("total")).select_from(subscribers).where(matching(tx, q))
-    rows = tx.execute(found.order_by(*NEWEST).limit(limit).offset(offset)).all()
-    if offset and not rows:
-        return [], _count(tx, subscribers, matching(tx, q))
-    return [row.needle for row in rows], rows[0].total if rows else 0
+    found = sa.select(s.created_at, needle, pending).where(wanted.matching(tx)).cte("found")
+    chosen = sa.select(found.c.needle).where(wanted.standing()).order_by(sa.desc("created_at"), sa.desc("needle"))
+    page = chosen.limit(limit).offset(offset).subquery()
+    counts = (sa.select(sa.func.count()).select_from(found), sa.select(sa.func.count()).where(found.c.pending))
+    answer = sa.select(sa.select(sa.func.json_agg(page.c.needle)).scalar_subquery(), *(n.scalar_subquery() for n in counts))
+    needles, *totals = tx.execute(answer).one()
+    return needles or [], Totals(*totals)
 
 
 def _cuts(tx: Connection) -> list[Any]:
@@ -138,22 +134,27 @@ def _cuts(tx: Connection) -> list[Any]:
     return [sample[len(sample) * piece // PIECES] for piece in range(1, PIECES)] if len(sample) > SAMPLE else []
 
 
-def _piece(tx: Connection, q: str, begin: Any, end: Any) -> Piece:
+def _piece(tx: Connection, wanted: Wanted, begin: Any, end: Any) -> Piece:
     """Who matches from one place up to another, and how many; each needle is read once."""
     _prepare(tx)
     shelf = SHELVES[tx.dialect.name]
-    condition = sa.and_(_possible(tx, q), matching(tx, q), *_between(shelf.place, begin, end))
-    people = sa.select(shelf.place.label("place"), sa.column("created_at"), needle).select_from(shelf.needles)
+    condition = sa.and_(_possible(tx, wanted.q), wanted.matching(tx), *_between(shelf.place, begin, end))
+    people = sa.select(shelf.place.label("place"), sa.column("created_at"), needle, pending).select_from(shelf.needles)
     first = people.where(condition).order_by(shelf.place).limit(shelf.taken).subquery()
     # In one row: fetching them one by one would keep the other pieces from running.
     columns = tx.execute(sa.select(sa.func.max(first.c.place), *map(shelf.gather, first.c))).one()
-    last, places, moments, needles = columns[0], *(json.loads(column or "[]") for column in columns[1:])
-    taken = list(zip(moments, needles, strict=True))
+    last, places, *rows = columns[0], *(json.loads(column or "[]") for column in columns[1:])
+    taken = list(zip(*rows, strict=True))
     if len(taken) < shelf.taken:
-        return Piece(taken, len(taken))
+        return Piece(taken, _totals(taken))
     # Several people may stand in the last place; they are counted anew.
-    rest = _count(tx, shelf.needles, condition, shelf.place >= last)
-    return Piece(taken, len(taken) - places.count(places[-1]) + rest)
+    before = _totals(taken[: places.index(places[-1])])
+    rest = sa.select(sa.func.count(), sa.func.count().filter(pending)).select_from(shelf.needles)
+    return Piece(taken, before + Totals(*tx.execute(rest.where(condition, shelf.place >= last)).one()))
+
+
+def _totals(people: list[tuple[Any, str, bool]]) -> Totals:
+    return Totals(len(people), sum(is_pending for _, _, is_pending in people))
 
 
 def _possible(tx: Connection, q: str) -> sa.ColumnElement[bool]:
@@ -164,11 +165,17 @@ def _between(place: sa.ColumnElement[Any], begin: Any, end: Any) -> list[sa.Colu
     return ([] if begin is None else [place >= begin]) + ([] if end is None else [place < end])
 
 
-def _walk(tx: Connection, q: str, offset: int, limit: int) -> list[str]:
-    """A page in the order of time, from the newest person on."""
+def _walk(tx: Connection, wanted: Wanted, offset: int, limit: int, totals: Totals) -> list[str]:
+    """A page in the order of time, from the newest person on; the later pages are counted from the other end."""
     _prepare(tx)
-    people = sa.select(needle).select_from(subscribers).where(matching(tx, q)).order_by(*NEWEST)
-    return list(tx.scalars(people.limit(limit).offset(offset)))
+    total = totals.of(wanted.status)
+    size = min(limit, total - offset)
+    if size <= 0:
+        return []
+    people = sa.select(needle).select_from(subscribers).where(wanted.matching(tx), wanted.standing())
+    if offset <= total / 2:
+        return list(tx.scalars(people.order_by(*NEWEST).limit(size).offset(offset)))
+    return list(tx.scalars(people.order_by(*OLDEST).limit(size).offset(total - offset - size)))[::-1]
 
 
 def _count(tx: Connection, people: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:

@@ -1,9 +1,10 @@
-"""The admin: who did what, figures by the day, who bounced, uploads that wait for a person."""
+"""The admin: who did what, figures by the day, who bounced, uploads that wait, and how people are filed."""
 
 import sqlalchemy as sa
 from alembic import op
 
 from gna.db import Instant, type_json
+from gna.subscribers import filing
 
 revision = "0007"
 down_revision = "0006"
@@ -18,6 +19,7 @@ def upgrade() -> None:
     _bounces()
     op.create_index("idx_messages_met", "messages", ["status", "id"], sqlite_where=MET, postgresql_where=MET)
     _imports()
+    filing.install(op.get_bind())
 
 
 def _activity() -> None:

@@ -16,7 +16,7 @@ from gna.errors import Refused
 from gna.subscribers import directory, imports
 from gna.subscribers.directory import Change
 from gna.subscribers.export import export, problem_file
-from gna.subscribers.search import parse_query
+from gna.subscribers.wanted import Wanted
 from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_id, parse_object
 from gna.web.desk import imports as desk_imports
@@ -51,18 +51,20 @@ class ChangeBody(BaseModel):
 
 
 @router.get("/subscribers", summary="List or search subscribers", responses=errors(400, 503))
-async def list_subscribers(request: Request, page: str = "1", per_page: str = "20", q: str = "") -> JSONResponse:
-    """Newest first; `q` is looked for in address and nickname, whatever its case."""
-    paging = Paging.parse(page, per_page)
-    search = directory.find(ground(request).db, q=parse_query(q), page=paging.page, per_page=paging.per_page)
-    found, total = await within(search)
-    return listed([person.shown() for person in found], paging, total)
+async def list_subscribers(
+    request: Request, page: str = "1", per_page: str = "20", q: str = "", status: str = "", list: str = ""
+) -> JSONResponse:
+    """Newest first; `q` is looked for in address and nickname; `status` is `Activated` or `Pending`, `list` a key."""
+    paging, wanted = Paging.parse(page, per_page), Wanted.parse(q=q, status=status, list_key=list)
+    search = directory.find(ground(request).db, wanted, page=paging.page, per_page=paging.per_page)
+    found, totals = await within(search)
+    return listed([person.shown() for person in found], paging, totals.of(wanted.status))
 
 
 @router.get("/subscribers/export.csv", summary="Download subscribers as CSV", response_class=StreamingResponse)
-def export_subscribers(request: Request, q: str = "") -> StreamingResponse:
-    """Everybody who matches `q`, or all; UTF-8 with a byte order mark, for spreadsheets."""
-    pieces = export(ground(request).db, q=parse_query(q))
+def export_subscribers(request: Request, q: str = "", status: str = "", list: str = "") -> StreamingResponse:
+    """Everybody, or those whom `q`, `status` and `list` choose; UTF-8 with a byte order mark, for spreadsheets."""
+    pieces = export(ground(request).db, Wanted.parse(q=q, status=status, list_key=list))
     return _csv(chain([next(pieces)], pieces), "subscribers.csv")
 
 
