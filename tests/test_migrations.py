@@ -12,9 +12,10 @@ from gna import migrations
 from gna.db import Database
 from gna.errors import CannotStart
 from gna.migrations import HEAD, migrate, version
+from gna.subscribers.filing import Totals
 from gna.subscribers.search import page_of
 from gna.subscribers.table import subscribers
-from gna.subscribers.wanted import Totals, Wanted
+from gna.subscribers.wanted import Wanted
 from gna.tables import metadata
 from tests.conftest import Databases
 from tests.factories import a_subscriber, count

@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from gna import ids, tokens
 from gna.db import Database, answers
 from gna.subscribers import search
+from gna.subscribers.filing import Totals
 from gna.subscribers.search import SHELVES, page_of
 from gna.subscribers.table import subscribers
-from gna.subscribers.wanted import Totals, Wanted
+from gna.subscribers.wanted import Wanted
 from tests.conftest import Databases
 from tests.factories import NOW, a_subscriber
 

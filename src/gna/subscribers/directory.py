@@ -12,12 +12,13 @@ from gna import clock
 from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
+from gna.subscribers.filing import Status, Totals
 from gna.subscribers.lists import Membership
 from gna.subscribers.needles import MOMENT, NEWEST, after, needle
 from gna.subscribers.search import page_of
 from gna.subscribers.signup import check_nickname
 from gna.subscribers.table import STORABLE, subscribers
-from gna.subscribers.wanted import Status, Totals, Wanted
+from gna.subscribers.wanted import Wanted
 
 CHUNK = 2000
 ATTRIBUTES_MAX = 100
@@ -98,6 +99,12 @@ def get(tx: Connection, subscriber_id: str) -> Subscriber:
     if not found:
         raise NotFound("There is no such subscriber")
     return found[0]
+
+
+def by_email(tx: Connection, email: str) -> Subscriber | None:
+    """The person with this address, whatever its case."""
+    found = _people(tx, sa.select(*SHOWN).where(sa.func.lower(s.email) == email.lower()))
+    return found[0] if found else None
 
 
 def change(tx: Connection, subscriber_id: str, wish: Change, *, now: datetime) -> Subscriber:

@@ -4,6 +4,8 @@ Both databases keep it by themselves, so that rows which other tools insert are 
 `docs/decisions/0009-search-without-leftovers.md`.
 """
 
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,24 +13,68 @@ from sqlalchemy.engine import Connection
 
 from gna.db import metadata
 from gna.subscribers import needles
-from gna.subscribers.table import GENERAL
+from gna.subscribers.table import GENERAL, subscribers
+from gna.subscribers.tally import count_pending
+
+
+class Status(StrEnum):
+    """How far somebody has come; these are the labels that admins see."""
+
+    ACTIVATED = "Activated"
+    PENDING = "Pending"
+
+
+@dataclass(frozen=True)
+class Totals:
+    """How many people there are, whatever their status, and how many of them are pending."""
+
+    everybody: int = 0
+    pending: int = 0
+
+    def __add__(self, other: "Totals") -> "Totals":
+        return Totals(self.everybody + other.everybody, self.pending + other.pending)
+
+    def __sub__(self, other: "Totals") -> "Totals":
+        return Totals(self.everybody - other.everybody, self.pending - other.pending)
+
+    def of(self, status: Status | None) -> int:
+        """How many have this status."""
+        some = {Status.PENDING: self.pending, Status.ACTIVATED: self.everybody - self.pending}
+        return some[status] if status else self.everybody
+
 
 pending: sa.ColumnClause[bool] = sa.column("pending", sa.Boolean)
 # `;general;weekly;`, and nothing for the many who are on `general` because they were never put on a list.
 listed: sa.ColumnClause[str] = sa.column("listed", sa.Text)
+# Written as in the index, so that SQLite takes it.
+EXPLICIT = listed != sa.literal_column("''")
 
-LISTED = """SELECT CASE count(*) WHEN 0 THEN '' ELSE
+# What is filed of the lists of a person, read off their memberships.
+LISTED = """(SELECT CASE count(*) WHEN 0 THEN '' ELSE
     ';' || coalesce({join}(CASE WHEN unsubscribed_at IS NULL THEN list_key END, ';') || ';', '') END
-    FROM memberships WHERE subscriber_id = {person}"""
-SQLITE_LISTED = LISTED.format(join="group_concat", person="{person}")
-POSTGRESQL_LISTED = LISTED.format(join="string_agg", person="{person}")
+    FROM memberships WHERE subscriber_id = {person})"""
+# By which name a statement below asks for that, and who is meant then.
+PERSON = {
+    "of_each": "subscribers.id",
+    "of_new": "new.subscriber_id",
+    "of_old": "old.subscriber_id",
+    "of_person": "person",
+}
+JOIN = {"sqlite": "group_concat", "postgresql": "string_agg"}
+FILE_ALL = "UPDATE subscribers SET listed = {of_each} WHERE id IN (SELECT subscriber_id FROM memberships)"
+INDEXES = (
+    "DROP INDEX idx_subscribers_newest",
+    "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle, pending, listed)",
+    # With the column of the condition in it: else SQLite would read everybody's row.
+    """CREATE INDEX idx_subscribers_pending ON subscribers (created_at, needle, activated_at, listed)
+       WHERE activated_at IS NULL""",
+    "CREATE INDEX idx_subscribers_listed ON subscribers (listed, pending) WHERE listed <> ''",
+)
 # Migration 0007 runs the same, so a change needs a migration of its own.
 SQLITE = (
     "ALTER TABLE subscribers ADD COLUMN listed TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE subscribers ADD COLUMN pending INTEGER GENERATED ALWAYS AS (activated_at IS NULL) VIRTUAL",
-    "DROP INDEX idx_subscribers_newest",
-    "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle, pending, listed)",
-    "CREATE INDEX idx_subscribers_pending ON subscribers (created_at, needle, pending, listed) WHERE pending = 1",
+    *INDEXES,
     "ALTER TABLE subscriber_needles ADD COLUMN pending INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE subscriber_needles ADD COLUMN listed TEXT NOT NULL DEFAULT ''",
     "DROP TRIGGER subscriber_needles_insert",
@@ -44,33 +90,26 @@ SQLITE = (
          WHERE subscriber_id = new.id;
        END""",
     *(
-        f"""CREATE TRIGGER memberships_{event.lower()} AFTER {event} ON memberships BEGIN
-              UPDATE subscribers SET listed = ({SQLITE_LISTED.format(person=f"{row}.subscriber_id")})
-              WHERE id = {row}.subscriber_id
-              AND listed <> ({SQLITE_LISTED.format(person=f"{row}.subscriber_id")});
-            END"""
+        f"CREATE TRIGGER memberships_{event.lower()} AFTER {event} ON memberships BEGIN"  # noqa: S608
+        f" UPDATE subscribers SET listed = {{of_{row}}} WHERE id = {row}.subscriber_id AND listed <> {{of_{row}}}; END"
         for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old"))
     ),
-    f"""UPDATE subscribers SET listed = ({SQLITE_LISTED.format(person="subscribers.id")})
-        WHERE id IN (SELECT subscriber_id FROM memberships)""",
+    FILE_ALL,
     "UPDATE subscriber_needles SET pending = 1 WHERE subscriber_id IN (SELECT id FROM subscribers WHERE pending = 1)",
 )
 POSTGRESQL = (
     """ALTER TABLE subscribers ADD COLUMN listed text COLLATE "C" NOT NULL DEFAULT '',
          ADD COLUMN pending boolean GENERATED ALWAYS AS (activated_at IS NULL) STORED""",
-    f"""UPDATE subscribers SET listed = ({POSTGRESQL_LISTED.format(person="subscribers.id")})
-        WHERE id IN (SELECT subscriber_id FROM memberships)""",
-    "DROP INDEX idx_subscribers_newest",
-    "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle, pending, listed)",
-    "CREATE INDEX idx_subscribers_pending ON subscribers (created_at, needle, pending, listed) WHERE pending",
-    f"""CREATE FUNCTION file_subscriber() RETURNS trigger LANGUAGE plpgsql AS $$
-        DECLARE
-          person text := CASE TG_OP WHEN 'DELETE' THEN OLD.subscriber_id ELSE NEW.subscriber_id END;
-          found text := ({POSTGRESQL_LISTED.format(person="person")});
-        BEGIN
-          UPDATE subscribers SET listed = found WHERE id = person AND listed <> found;
-          RETURN NULL;
-        END $$""",
+    FILE_ALL,
+    *INDEXES,
+    """CREATE FUNCTION file_subscriber() RETURNS trigger LANGUAGE plpgsql AS $$
+       DECLARE
+         person text := CASE TG_OP WHEN 'DELETE' THEN OLD.subscriber_id ELSE NEW.subscriber_id END;
+         found text := {of_person};
+       BEGIN
+         UPDATE subscribers SET listed = found WHERE id = person AND listed <> found;
+         RETURN NULL;
+       END $$""",
     """CREATE TRIGGER memberships_filed AFTER INSERT OR UPDATE OR DELETE ON memberships
        FOR EACH ROW EXECUTE FUNCTION file_subscriber()""",
 )
@@ -78,14 +117,44 @@ POSTGRESQL = (
 
 def install(tx: Connection) -> None:
     """Make what filters need, in a database that has needles."""
-    for statement in SQLITE if tx.dialect.name == "sqlite" else POSTGRESQL:
-        tx.exec_driver_sql(statement)
+    kind = tx.dialect.name
+    lists_of = {name: LISTED.format(join=JOIN[kind], person=person) for name, person in PERSON.items()}
+    for statement in SQLITE if kind == "sqlite" else POSTGRESQL:
+        tx.exec_driver_sql(statement.format(**lists_of))
 
 
 @sa.event.listens_for(metadata, "after_create")
 def _created(_: sa.MetaData, tx: Connection, **__: Any) -> None:
     needles.install(tx)
     install(tx)
+
+
+def everybody(tx: Connection) -> Totals:
+    """How many people there are."""
+    people = sa.select(sa.func.count()).select_from(subscribers)
+    return Totals(tx.execute(people).scalar_one(), count_pending(tx))
+
+
+def members(tx: Connection, list_key: str) -> tuple[Totals, list[str]]:
+    """How many people are on a list, and in which ways they are filed."""
+    ways = _ways(tx)
+    theirs = [way for way in ways if f";{list_key};" in way]
+    totals = sum((ways[way] for way in theirs), Totals())
+    if list_key != GENERAL:
+        return totals, theirs
+    return totals + everybody(tx) - sum(ways.values(), Totals()), [*theirs, ""]
+
+
+def is_one_of(ways: list[str]) -> sa.ColumnElement[bool]:
+    """The condition that somebody who was put on lists is filed in one of these ways."""
+    return EXPLICIT & listed.in_(ways)
+
+
+def _ways(tx: Connection) -> dict[str, Totals]:
+    """In which ways people are filed who were put on lists, and how many in each."""
+    columns = (listed, sa.func.count(), sa.func.count().filter(pending))
+    rows = tx.execute(sa.select(*columns).select_from(subscribers).where(EXPLICIT).group_by(listed))
+    return {way: Totals(number, waiting) for way, number, waiting in rows}
 
 
 def on_list(tx: Connection, list_key: str) -> sa.ColumnElement[bool]:

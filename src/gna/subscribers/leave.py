@@ -1,5 +1,6 @@
 """Leaving: everything about the person is deleted at once."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -20,12 +21,12 @@ def unsubscribe(tx: Connection, token: str, *, secret: str | None, now: datetime
     suppress(tx, gone, secret=secret, reason=Reason.UNSUBSCRIBED, now=now)
 
 
-def remove(tx: Connection, subscriber_id: str) -> bool:
-    """Delete a person for an admin, who may import them again; False if there is no such person."""
-    gone = tx.scalars(sa.delete(subscribers).where(s.id == subscriber_id).returning(s.email)).all()
+def remove(tx: Connection, people: Collection[str]) -> int:
+    """Delete people, given by their ids, for an admin, who may import them again; says how many there were."""
+    gone = tx.scalars(sa.delete(subscribers).where(s.id.in_(people)).returning(s.email)).all()
     for email in gone:
         _forget_elsewhere(tx, email)
-    return bool(gone)
+    return len(gone)
 
 
 def _forget_elsewhere(tx: Connection, email: str) -> None:

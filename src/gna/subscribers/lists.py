@@ -156,6 +156,49 @@ def replace(tx: Connection, person: str, lists: Collection[str], *, now: datetim
         )
 
 
+def put_on(tx: Connection, people: Collection[str], list_key: str, *, now: datetime) -> int:
+    """An admin puts people on a list; whoever has left it stays off it. Says how many are on it then."""
+    present = _locked(tx, people)
+    join(tx, dict.fromkeys(present, (list_key,)), now=now)
+    return sum(is_on(memberships, list_key) for memberships in of(tx, present).values())
+
+
+def take_off(tx: Connection, people: Collection[str], list_key: str, *, now: datetime) -> int:
+    """An admin takes people off a list; says how many were on it."""
+    members = [person for person, theirs in of(tx, _locked(tx, people)).items() if is_on(theirs, list_key)]
+    join(tx, dict.fromkeys(members, ()), now=now)
+    for person in members:
+        _end(tx, person, [list_key], now=now)
+    return len(members)
+
+
+def is_on(memberships: Iterable[Membership], list_key: str) -> bool:
+    """Whether the list is among them, and was not left."""
+    return any(one.list_key == list_key and one.unsubscribed_at is None for one in memberships)
+
+
+# From key to key: reading all memberships to find the few keys would take a second when there are a million.
+_KNOWN = sa.text("""
+    WITH RECURSIVE known (list_key) AS (
+        SELECT min(list_key) FROM memberships
+        UNION ALL
+        SELECT (SELECT min(m.list_key) FROM memberships m WHERE m.list_key > known.list_key)
+        FROM known WHERE known.list_key IS NOT NULL
+    ) SELECT list_key FROM known WHERE list_key IS NOT NULL LIMIT :most
+""")
+
+
+def known(tx: Connection, most: int = 200) -> list[str]:
+    """The lists that somebody was ever put on, and `general`."""
+    return sorted({GENERAL, *tx.scalars(_KNOWN, {"most": most})})
+
+
+def _locked(tx: Connection, people: Collection[str]) -> list[str]:
+    """Those of the people who are there; until the transaction ends, nobody else changes them."""
+    some = sa.select(subscribers.c.id).where(subscribers.c.id.in_(people)).order_by(subscribers.c.id)
+    return list(tx.scalars(some.with_for_update()))
+
+
 def _end(tx: Connection, person: str, lists: Iterable[str], *, now: datetime) -> None:
     m = memberships.c
     for key in lists:

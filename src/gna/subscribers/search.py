@@ -1,8 +1,9 @@
 """Finding people by a part of their address or nickname, or by their list, among a million, in the time of a blink.
 
 A search reads all needles, in pieces that several connections read at once. Each piece tells how many match, and who,
-up to a number; beyond that the page is found by walking from the newest person on, or from the oldest if that is nearer. PostgreSQL has a trigram index
-besides, for what few people have. The reasons are in `docs/decisions/0009-search-without-leftovers.md`.
+up to a number; beyond that the page is found by walking from the newest person on, or from the oldest if that is
+nearer. PostgreSQL has a trigram index besides, for what few people have. The reasons are in
+`docs/decisions/0009-search-without-leftovers.md`.
 """
 
 import asyncio
@@ -17,16 +18,17 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna.db import Database
-from gna.subscribers.filing import pending
+from gna.subscribers import filing
+from gna.subscribers.filing import Totals, pending
 from gna.subscribers.needles import NEWEST, OLDEST, like, needle
 from gna.subscribers.table import subscribers
-from gna.subscribers.wanted import Totals, Wanted
+from gna.subscribers.wanted import Wanted
 
 s = subscribers.c
 
 # Into so many the needles are cut; more would spend their time on asking.
 PIECES = 4
-# Fewer people are read in one piece.
+# Fewer people are read in one piece, and a list of fewer is sorted.
 SMALL = 20_000
 # On PostgreSQL, where to cut is read off so many pages of the table, some people on each.
 SAMPLE = 100
@@ -86,8 +88,8 @@ async def page_of(db: Database, wanted: Wanted, *, offset: int, limit: int) -> t
 
 
 async def _page_of(db: Database, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals]:
-    if not wanted.q and not wanted.list_key:
-        return await db.look(_everybody, wanted, offset, limit)
+    if not wanted.q:
+        return await db.look(_without_text, wanted, offset, limit)
     if db.kind == "postgresql" and TRIGRAM.search(wanted.q):
         few = await db.look(_few, wanted, offset, limit)
         if few:
@@ -102,10 +104,17 @@ async def _page_of(db: Database, wanted: Wanted, offset: int, limit: int) -> tup
     return chosen[offset : offset + limit], totals
 
 
-def _everybody(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals]:
-    """A page of all people, or of all with one status."""
-    totals = Totals(_count(tx, subscribers), _count(tx, subscribers, pending))
-    return _walk(tx, wanted, offset, limit, totals), totals
+def _without_text(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals]:
+    """A page of all people, or of those on a list; they are counted without reading them."""
+    if not wanted.list_key:
+        totals = filing.everybody(tx)
+        return _walk(tx, wanted, offset, limit, totals), totals
+    totals, filed_as = filing.members(tx, wanted.list_key)
+    if totals.everybody > SMALL or "" in filed_as:
+        return _walk(tx, wanted, offset, limit, totals), totals
+    # To walk until the few are met may take long.
+    few = sa.select(needle).select_from(subscribers).where(filing.is_one_of(filed_as), wanted.standing())
+    return list(tx.scalars(few.order_by(*NEWEST).limit(limit).offset(offset))), totals
 
 
 def _few(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals] | None:
@@ -114,12 +123,13 @@ def _few(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[
     plan = tx.execute(EXPLAIN, {"pattern": like(wanted.q)}).scalar_one()[0]["Plan"]
     if plan["Plan Rows"] > FEW or plan["Node Type"] != "Bitmap Heap Scan":
         return None
-    found = sa.select(s.created_at, needle, pending).where(wanted.matching(tx)).cte("found")
-    chosen = sa.select(found.c.needle).where(wanted.standing()).order_by(sa.desc("created_at"), sa.desc("needle"))
+    people = sa.select(s.created_at, needle, pending, wanted.standing().label("chosen")).where(wanted.matching(tx))
+    found = people.cte("found")
+    chosen = sa.select(found.c.needle).where(found.c.chosen).order_by(sa.desc("created_at"), sa.desc("needle"))
     page = chosen.limit(limit).offset(offset).subquery()
-    counts = (sa.select(sa.func.count()).select_from(found), sa.select(sa.func.count()).where(found.c.pending))
-    answer = sa.select(sa.select(sa.func.json_agg(page.c.needle)).scalar_subquery(), *(n.scalar_subquery() for n in counts))
-    needles, *totals = tx.execute(answer).one()
+    counts = sa.select(sa.func.count(), sa.func.count().filter(found.c.pending)).select_from(found).subquery()
+    shown = sa.select(sa.func.json_agg(page.c.needle)).scalar_subquery()
+    needles, *totals = tx.execute(sa.select(shown, counts)).one()
     return needles or [], Totals(*totals)
 
 
@@ -176,10 +186,6 @@ def _walk(tx: Connection, wanted: Wanted, offset: int, limit: int, totals: Total
     if offset <= total / 2:
         return list(tx.scalars(people.order_by(*NEWEST).limit(size).offset(offset)))
     return list(tx.scalars(people.order_by(*OLDEST).limit(size).offset(total - offset - size)))[::-1]
-
-
-def _count(tx: Connection, people: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
-    return tx.scalar(sa.select(sa.func.count()).select_from(people).where(*conditions)) or 0
 
 
 def _prepare(tx: Connection) -> None:

@@ -40,9 +40,6 @@ sa.Index("idx_subscribers_magic_link_token", _c.magic_link_token)
 # Few ask for another address, and those who delete theirs must not wait until everybody was looked at.
 _asked = _c.pending_email.is_not(None)
 sa.Index("idx_subscribers_pending_email", sa.func.lower(_c.pending_email), sqlite_where=_asked, postgresql_where=_asked)
-# Those who have not confirmed are few, and are counted among a million at every look.
-_waits = _c.activated_at.is_(None)
-sa.Index("idx_subscribers_pending", _c.created_at, sqlite_where=_waits, postgresql_where=_waits)
 
 # Confirmation tokens that did their work, for as long as they would have worked: a second click gets a friendly page.
 used_tokens = sa.Table(

@@ -1,25 +1,17 @@
 """Whom an admin looks for: by a part of the address or nickname, by status, by list."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna.errors import Refused
-from gna.subscribers.filing import on_list, pending
+from gna.subscribers.filing import Status, on_list, pending
 from gna.subscribers.lists import parse_list_key
 from gna.subscribers.needles import matching
-from gna.subscribers.table import STORABLE
+from gna.subscribers.table import STORABLE, subscribers
 
 Q_MAX = 200
-
-
-class Status(StrEnum):
-    """How far somebody has come; these are the labels that admins see."""
-
-    ACTIVATED = "Activated"
-    PENDING = "Pending"
 
 
 @dataclass(frozen=True)
@@ -44,27 +36,12 @@ class Wanted:
         return self.status is None or is_pending == (self.status is Status.PENDING)
 
     def standing(self) -> sa.ColumnElement[bool]:
-        """The condition of the status."""
-        return {None: sa.true(), Status.PENDING: pending, Status.ACTIVATED: ~pending}[self.status]
+        """The condition of the status on `subscribers`, as their indexes have it."""
+        is_pending = subscribers.c.activated_at.is_(None)
+        return {None: sa.true(), Status.PENDING: is_pending, Status.ACTIVATED: ~pending}[self.status]
 
 
 EVERYBODY = Wanted()
-
-
-@dataclass(frozen=True)
-class Totals:
-    """How many people match, whatever their status, and how many of them are pending."""
-
-    everybody: int = 0
-    pending: int = 0
-
-    def __add__(self, other: "Totals") -> "Totals":
-        return Totals(self.everybody + other.everybody, self.pending + other.pending)
-
-    def of(self, status: Status | None) -> int:
-        """How many have this status."""
-        some = {Status.PENDING: self.pending, Status.ACTIVATED: self.everybody - self.pending}
-        return some[status] if status else self.everybody
 
 
 def parse_query(q: str) -> str:

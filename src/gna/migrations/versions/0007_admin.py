@@ -47,7 +47,6 @@ def _figures() -> None:
         sa.PrimaryKeyConstraint("day", name="pk_days"),
     )
     for name, table, column, which in (
-        ("idx_subscribers_pending", "subscribers", "created_at", "activated_at IS NULL"),
         ("idx_suppressions_left", "suppressions", "created_at", "reason = 'unsubscribed'"),
         ("idx_deliveries_started_at", "deliveries", "started_at", None),
     ):

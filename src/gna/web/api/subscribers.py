@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,11 +10,10 @@ from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
 from gna import clock
-from gna.db import timed
 from gna.errors import Refused
 from gna.subscribers import directory, imports
 from gna.subscribers.directory import Change
-from gna.subscribers.export import export, problem_file
+from gna.subscribers.export import problem_file
 from gna.subscribers.wanted import Wanted
 from gna.web.api.shapes import body, errors
 from gna.web.body import content_type, parse_id, parse_object
@@ -62,10 +60,10 @@ async def list_subscribers(
 
 
 @router.get("/subscribers/export.csv", summary="Download subscribers as CSV", response_class=StreamingResponse)
-def export_subscribers(request: Request, q: str = "", status: str = "", list: str = "") -> StreamingResponse:
+async def export_subscribers(request: Request, q: str = "", status: str = "", list: str = "") -> StreamingResponse:
     """Everybody, or those whom `q`, `status` and `list` choose; UTF-8 with a byte order mark, for spreadsheets."""
-    pieces = export(ground(request).db, Wanted.parse(q=q, status=status, list_key=list))
-    return _csv(chain([next(pieces)], pieces), "subscribers.csv")
+    wanted = Wanted.parse(q=q, status=status, list_key=list)
+    return _csv(await desk.export(request, wanted), "subscribers.csv")
 
 
 @router.post(
@@ -131,7 +129,7 @@ async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
 async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     """`nickname`, `ocd_ids`, `attributes`, `lists`; what is left out stays."""
     wish = Change.parse(parse_object(await request.body()))
-    changed = await ground(request).run(timed(directory.change), parse_id(subscriber_id), wish)
+    changed = await desk.change(request, parse_id(subscriber_id), wish)
     return JSONResponse(changed.shown())
 
 

@@ -12,6 +12,7 @@ from gna.web.pages.admin import (
     mailbox,
     overview,
     settings,
+    subscribers,
     words,
 )
 
@@ -27,4 +28,5 @@ ROUTES: list[Route] = [
     *mailbox.routes,
     *imports.routes,
     *campaigns.routes,
+    *subscribers.routes,
 ]

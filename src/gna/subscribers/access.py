@@ -1,0 +1,33 @@
+"""Everything that is kept of one person, for whoever asks what we know of them."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from gna import clock
+from gna.outbox import messages
+from gna.subscribers import directory
+from gna.subscribers.table import subscribers
+
+MESSAGES_MAX = 1000
+
+
+def everything(tx: Connection, subscriber_id: str, *, now: datetime) -> dict[str, Any]:
+    """The person, an address that they asked for, and the mails to them that are still kept; tokens are ours."""
+    s, m = subscribers.c, messages.c
+    person = directory.get(tx, subscriber_id).shown()
+    asked_for = tx.scalar(sa.select(s.pending_email).where(s.id == subscriber_id))
+    columns = (m.kind, m.status, m.created_at, m.sent_at, m.last_error)
+    mails = sa.select(*columns).where(m.subscriber_id == subscriber_id).order_by(m.created_at).limit(MESSAGES_MAX)
+    return {
+        **person,
+        "pending_email": asked_for,
+        "messages": [_shown(row) for row in tx.execute(mails)],
+        "as_of": clock.iso(now),
+    }
+
+
+def _shown(row: Any) -> dict[str, Any]:
+    return {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in row._mapping.items()}

@@ -1,0 +1,182 @@
+"""The subscribers: find them, look at one, change, add and remove."""
+
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gna.errors import Refused
+from gna.subscribers import directory, lists
+from gna.subscribers.attributes import read, written
+from gna.subscribers.directory import Change, Subscriber
+from gna.subscribers.signup import SignUp
+from gna.subscribers.wanted import Wanted
+from gna.web.body import parse_id
+from gna.web.desk import subscribers as desk
+from gna.web.ground import ground, within
+from gna.web.pages.admin.shell import N_, NN_, Fields, back, form, go, paging, screen
+
+LIST = "/admin/subscribers"
+ASKED = N_("A mail with a link is on its way. They are a subscriber once they click it.")
+ASKED_AGAIN = N_("They had not confirmed yet; a new mail with a link is on its way.")
+REMOVED = NN_("%(num)d person was removed.", "%(num)d people were removed.")
+PUT_ON = NN_("%(num)d person is on the list %(list)s now.", "%(num)d people are on the list %(list)s now.")
+TAKEN_OFF = NN_("%(num)d person was taken off the list %(list)s.", "%(num)d people were taken off the list %(list)s.")
+
+
+async def list_people(request: Request) -> Response:
+    """One page of those who are wanted."""
+    asked, at, here = request.query_params, paging(request), ground(request)
+    wanted = Wanted.parse(q=asked.get("q", ""), status=asked.get("status", ""), list_key=asked.get("list", ""))
+    people, totals = await within(directory.find(here.db, wanted, page=at.page, per_page=at.per_page))
+    total = totals.of(wanted.status)
+    if not people and total:
+        # The last of a page were removed, or the number is mistyped.
+        return go(f"{LIST}?{request.url.include_query_params(page=-(-total // at.per_page)).query}")
+    known = await here.look(lists.known)
+    return screen(
+        request, "subscribers.html", people=people, totals=totals, total=total, wanted=wanted, paging=at, known=known
+    )
+
+
+async def add_form(request: Request) -> Response:
+    """The form to add somebody, as a page of its own."""
+    return screen(request, "subscriber_add.html", problem=None, typed={})
+
+
+async def add_person(request: Request) -> Response:
+    """Ask somebody to subscribe."""
+    fields = await form(request)
+    typed = {name: fields.get(name) for name in ("email", "nickname")}
+    try:
+        before = await desk.add(request, SignUp.parse(**typed))
+    except Refused as refusal:
+        return screen(request, "subscriber_add.html", status=400, problem=str(refusal), typed=typed)
+    if before is None:
+        return go(LIST, ASKED)
+    if before.activated_at is None:
+        return go(f"{LIST}/{before.id}", ASKED_AGAIN)
+    return go(f"{LIST}/{before.id}", N_("They are a subscriber already; nothing was sent."))
+
+
+async def change_some(request: Request) -> Response:
+    """Remove those who were chosen, or change their lists."""
+    fields = await form(request)
+    people, wish = list(dict.fromkeys(map(parse_id, fields.all("id")))), fields.get("do")
+    if wish == "remove":
+        return go(back(request), REMOVED, num=await desk.remove_some(request, people))
+    if wish == "put_on":
+        key = fields.get("put_on")
+        return go(back(request), PUT_ON, num=await desk.put_on_list(request, people, key), list=key)
+    if wish == "take_off":
+        key = fields.get("take_off")
+        return go(back(request), TAKEN_OFF, num=await desk.take_off_list(request, people, key), list=key)
+    raise Refused("Choose what to do")
+
+
+async def show_person(request: Request) -> Response:
+    """One person."""
+    person = await _person(request)
+    return await _page(request, person, _written(person))
+
+
+async def change_person(request: Request) -> Response:
+    """Save what was edited; what was typed stays in the form if it cannot be."""
+    fields, person = await form(request), await _person(request)
+    try:
+        await desk.change(request, person.id, _wish(fields, person))
+    except Refused as refusal:
+        return await _page(request, person, _typed(fields), status=400, problem=str(refusal))
+    return go(f"{LIST}/{person.id}", N_("Saved."))
+
+
+async def ask_again(request: Request) -> Response:
+    """Send the confirmation mail again."""
+    await desk.ask_again(request, _id(request))
+    return go(f"{LIST}/{_id(request)}", N_("A new mail with a link is on its way."))
+
+
+async def remove_person(request: Request) -> Response:
+    """Delete a person."""
+    await desk.remove(request, _id(request))
+    return go(LIST, REMOVED, num=1)
+
+
+async def hand_out(request: Request) -> Response:
+    """Everything that is kept of a person, as a file."""
+    known = await desk.hand_out(request, _id(request))
+    return JSONResponse(known, headers={"Content-Disposition": 'attachment; filename="person.json"'})
+
+
+def _id(request: Request) -> str:
+    return parse_id(request.path_params["subscriber_id"])
+
+
+async def _person(request: Request) -> Subscriber:
+    return await ground(request).look(directory.get, _id(request))
+
+
+async def _page(
+    request: Request, person: Subscriber, typed: dict[str, object], *, status: int = 200, problem: str | None = None
+) -> Response:
+    known = await ground(request).look(lists.known)
+    left = {one.list_key: one.unsubscribed_at for one in person.lists if one.unsubscribed_at}
+    offered = sorted({*known, *(one.list_key for one in person.lists)})
+    return screen(
+        request,
+        "subscriber.html",
+        status=status,
+        problem=problem,
+        person=person,
+        typed=typed,
+        offered=offered,
+        left=left,
+    )
+
+
+def _written(person: Subscriber) -> dict[str, object]:
+    """The person as the form shows them."""
+    return {
+        "nickname": person.nickname or "",
+        "lists": _on(person),
+        "another": "",
+        "ocd_ids": "\n".join(person.ocd_ids),
+        "attributes": written(person.attributes),
+    }
+
+
+def _typed(fields: Fields) -> dict[str, object]:
+    texts = {name: fields.text(name) for name in ("nickname", "another", "ocd_ids", "attributes")}
+    return {**texts, "lists": fields.all("lists")}
+
+
+def _wish(fields: Fields, person: Subscriber) -> Change:
+    """What of the form differs from the person: what nobody touched is not written again."""
+    places = [line.strip() for line in fields.text("ocd_ids").split("\n")]
+    another = fields.get("another").replace(",", " ").split()
+    sent: dict[str, Any] = {
+        "nickname": fields.get("nickname") or None,
+        "lists": sorted({*fields.all("lists"), *another}),
+        "ocd_ids": [place for place in places if place],
+        "attributes": read(fields.text("attributes"), person.attributes),
+    }
+    now = {**vars(person), "lists": _on(person)}
+    return Change.parse({name: value for name, value in sent.items() if value != now[name]})
+
+
+def _on(person: Subscriber) -> list[str]:
+    return sorted(one.list_key for one in person.lists if one.unsubscribed_at is None)
+
+
+routes = [
+    Route(LIST, list_people),
+    Route(LIST, add_person, methods=["POST"]),
+    Route(f"{LIST}/new", add_form),
+    Route(f"{LIST}/some", change_some, methods=["POST"]),
+    Route(f"{LIST}/{{subscriber_id}}", show_person),
+    Route(f"{LIST}/{{subscriber_id}}", change_person, methods=["POST"]),
+    Route(f"{LIST}/{{subscriber_id}}/confirmation", ask_again, methods=["POST"]),
+    Route(f"{LIST}/{{subscriber_id}}/remove", remove_person, methods=["POST"]),
+    Route(f"{LIST}/{{subscriber_id}}/data.json", hand_out),
+]
