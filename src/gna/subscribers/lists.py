@@ -177,22 +177,6 @@ def is_on(memberships: Iterable[Membership], list_key: str) -> bool:
     return any(one.list_key == list_key and one.unsubscribed_at is None for one in memberships)
 
 
-# From key to key: reading all memberships to find the few keys would take a second when there are a million.
-_KNOWN = sa.text("""
-    WITH RECURSIVE known (list_key) AS (
-        SELECT min(list_key) FROM memberships
-        UNION ALL
-        SELECT (SELECT min(m.list_key) FROM memberships m WHERE m.list_key > known.list_key)
-        FROM known WHERE known.list_key IS NOT NULL
-    ) SELECT list_key FROM known WHERE list_key IS NOT NULL LIMIT :most
-""")
-
-
-def known(tx: Connection, most: int = 200) -> list[str]:
-    """The lists that somebody was ever put on, and `general`."""
-    return sorted({GENERAL, *tx.scalars(_KNOWN, {"most": most})})
-
-
 def _locked(tx: Connection, people: Collection[str]) -> list[str]:
     """Those of the people who are there; until the transaction ends, nobody else changes them."""
     some = sa.select(subscribers.c.id).where(subscribers.c.id.in_(people)).order_by(subscribers.c.id)

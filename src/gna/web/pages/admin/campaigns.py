@@ -8,7 +8,7 @@ from gna import clock
 from gna.campaigns import finding, overview
 from gna.campaigns.states import State
 from gna.campaigns.writing import Wish
-from gna.subscribers.search import parse_query
+from gna.subscribers.wanted import parse_query
 from gna.web.body import parse_id
 from gna.web.desk import campaigns as desk
 from gna.web.ground import ground
