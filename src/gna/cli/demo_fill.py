@@ -13,14 +13,19 @@ from gna.campaigns.states import Sending, State
 from gna.campaigns.table import campaigns, deliveries
 from gna.campaigns.writing import Wish
 from gna.cli.demo_texts import BODY, DRAFT, FIRST_NAMES, LAST_NAMES, NEXT, SUBJECTS
+from gna.delivery import bounces
+from gna.delivery.bounces import Bounce
 from gna.delivery.mailings import State as MailingState
 from gna.delivery.mailings import mailings
 from gna.errors import Refused
+from gna.feeds.table import feeds
 from gna.outbox import Kind
-from gna.subscribers.table import memberships, subscribers
+from gna.subscribers.suppressions import Reason
+from gna.subscribers.table import memberships, subscribers, suppressions
 
 PEOPLE, DAYS = 1200, 120
-PENDING = 0.04
+PENDING, LEFT = 0.04, 60
+REFUSED = "550 5.1.1 No such user here"
 
 
 def fill(tx: Connection, *, now: datetime) -> None:
@@ -49,6 +54,30 @@ def fill(tx: Connection, *, now: datetime) -> None:
     its = campaigns.c.id == coming
     tx.execute(sa.update(campaigns).where(its).values(state=State.SCHEDULED, scheduled_at=at))
     writing.create(tx, Wish({"subject": DRAFT, "body": BODY, "body_format": "markdown"}), now=now)
+    _trouble(tx, chance, people, now)
+    _feed(tx, now)
+
+
+def _trouble(tx: Connection, chance: random.Random, people: list[dict[str, Any]], now: datetime) -> None:
+    """Some have left, and some addresses do not work."""
+    left = [
+        {
+            "hash": tokens.new(),
+            "reason": Reason.UNSUBSCRIBED,
+            "created_at": now - timedelta(days=DAYS * chance.random()),
+        }
+        for _ in range(LEFT)
+    ]
+    tx.execute(sa.insert(suppressions), left)
+    confirmed = [person for person in people if person["activated_at"]]
+    gone = [Bounce(one["id"], one["email"], REFUSED) for one in chance.sample(confirmed, 4)]
+    bounces.note(tx, gone, now=now - timedelta(days=1))
+
+
+def _feed(tx: Connection, now: datetime) -> None:
+    """A feed that nobody looks at: its site is not there."""
+    columns = {"url": "https://quiet.example/feed.xml", "title": "The Quiet Web", "active": False, "due_at": now}
+    tx.execute(sa.insert(feeds).values(id=ids.new(), created_at=now, cadence="weekly", **columns))
 
 
 def _person(chance: random.Random, number: int, at: datetime) -> dict[str, Any]:
@@ -72,7 +101,7 @@ def _sent(tx: Connection, chance: random.Random, subject: str, audience: int, at
     campaign = writing.create(tx, wish, now=before)
     failed = chance.randrange(0, 1 + audience // 90)
     sums = {"audience": audience, "sent_count": audience - failed, "failed_count": failed}
-    reasons = [{"reason": "550 5.1.1 No such user here", "count": failed}] if failed else []
+    reasons = [{"reason": REFUSED, "count": failed}] if failed else []
     end = at + timedelta(seconds=8)
     mailing = tx.execute(
         sa.insert(mailings)
