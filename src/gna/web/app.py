@@ -27,7 +27,8 @@ from gna.web.auth import AdminGate
 from gna.web.cors import Cors
 from gna.web.edge import Edge
 from gna.web.ground import Ground
-from gna.web.pages import admin, archive, docs, public
+from gna.web.pages import archive, docs, public
+from gna.web.pages.admin.late import Late
 from gna.web.pages.render import WEB
 
 ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
@@ -77,7 +78,7 @@ def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.router.routes.extend(admin.ROUTES)
+    app.router.routes.append(Late())
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_middleware(AdminGate, settings=ground.settings)
     app.add_middleware(Cors, origins=ground.settings.cors_origins)

@@ -11,7 +11,8 @@ from gna import clock
 from gna.delivery.mailings import KEEP_FAILED
 from gna.web.language import language_of
 from gna.web.pages.admin.campaign_words import lasted, standing
-from gna.web.pages.admin.shell import moment_of, screen
+from gna.web.pages.admin.shell import screen
+from gna.web.pages.admin.words import moment_of
 
 
 def report(request: Request, campaign: Mapping[str, Any]) -> Response:

@@ -27,7 +27,8 @@ from gna.web.identity import who
 from gna.web.language import catalog, language_of
 from gna.web.pages.admin.campaign_form import is_script
 from gna.web.pages.admin.campaign_words import in_words, said_back
-from gna.web.pages.admin.shell import N_, NN_, Fields, Message, form, go, moment_of, screen, zone_of
+from gna.web.pages.admin.shell import N_, NN_, Fields, Message, form, go, screen, zone_of
+from gna.web.pages.admin.words import moment_of
 
 HOME = "/admin/campaigns"
 REACH = NN_("It goes to %(num)s person.", "It goes to %(num)s people.")

@@ -12,7 +12,8 @@ from jinja2.runtime import Context
 from gna.campaigns.states import Sending
 from gna.campaigns.wall_clock import Planned
 from gna.web.language import ENGLISH, translated
-from gna.web.pages.admin.shell import N_, moment_of
+from gna.web.pages.admin.shell import N_
+from gna.web.pages.admin.words import moment_of
 from gna.web.pages.render import templates
 
 # Reasons and findings as they are said in English, with places for what changes.

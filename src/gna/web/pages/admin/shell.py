@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -19,9 +19,11 @@ from gna.errors import Refused
 from gna.web.ground import ground
 from gna.web.identity import who
 from gna.web.language import catalog, language_of
+from gna.web.pages.admin.words import FILTERS
 from gna.web.pages.render import templates
 from gna.web.paging import Paging
 
+templates.filters |= FILTERS
 PER_PAGE = "20"
 MESSAGE, ZONE, THEME = "gna_said", "gna_zone", "gna_theme"
 # Long enough for the next page to load, short enough that it is not shown on a later one.
@@ -147,11 +149,6 @@ def paging(request: Request, per_page: str = PER_PAGE) -> Paging:
 def zone_of(request: Request) -> tzinfo:
     """The visitor's time zone, as their browser told; UTC until it has."""
     return clock.zone(request.cookies.get(ZONE, "").replace("%2F", "/")) or UTC
-
-
-def moment_of(value: datetime | str) -> datetime:
-    """A moment, as a row or as JSON has it."""
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
 def _message(request: Request) -> Message | None:

@@ -6,8 +6,11 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 
 from gna import clock
-from gna.web.pages.admin.shell import moment_of
-from gna.web.pages.render import templates
+
+
+def moment_of(value: datetime | str) -> datetime:
+    """A moment, as a row or as JSON has it."""
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
 @pass_context
@@ -50,4 +53,4 @@ def iso(value: datetime | str) -> str:
     return clock.iso(moment_of(value))
 
 
-templates.filters |= {"number": number, "percent": percent, "moment": moment, "exact": exact, "iso": iso}
+FILTERS = {"number": number, "percent": percent, "moment": moment, "exact": exact, "iso": iso}
