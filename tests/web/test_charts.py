@@ -140,8 +140,8 @@ def test_few_days_are_named_and_today_is_among_them(number: int) -> None:
 
 def test_even_one_failure_among_a_million_is_to_be_seen() -> None:
     wide, _ = drawn(sendings((1_000_000, 1)))
-    [failed] = [rect for rect in wide.iter(f"{SVG}rect") if rect.attrib["class"] == "s1"]
-    assert float(failed.attrib["height"]) >= 1
+    [failed] = [path.attrib["d"] for path in wide.iter(f"{SVG}path") if path.attrib["class"] == "s1"]
+    assert re.fullmatch(r"M[\d.]+ [\d.]+h34v1h-34z", failed)
 
 
 def test_nothing_is_styled_inline() -> None:

@@ -1,7 +1,7 @@
 """The first page of the admin."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from gna import activity, clock
 from gna.activity import Verb
 from gna.campaigns.table import deliveries
+from gna.campaigns.traffic import Sums
 from gna.db import Database, timed
 from gna.delivery.mailings import mailings
 from gna.subscribers import tally
@@ -20,7 +21,7 @@ from gna.subscribers.leave import unsubscribe
 from gna.web import attention
 from gna.web.attention import Need
 from gna.web.identity import Identity
-from gna.web.pages.admin.overview import PERIODS, first_name, greeting
+from gna.web.pages.admin.overview import PERIODS, by_week, first_name, greeting
 from gna.web.pages.render import templates
 from tests.desk import Desk
 from tests.factories import a_subscriber, readers, the_subscriber
@@ -181,6 +182,18 @@ def test_every_need_has_its_sentence(lang: str) -> None:
         for number in (1, 2, 20):
             assert str(module.sentence(Need(kind, "/", about="<it>", number=number))).strip(), kind
             assert str(module.remedy(Need(kind, "/"))).strip()
+
+
+@pytest.mark.parametrize(("days", "weeks"), [(0, []), (3, [3]), (7, [7]), (8, [1, 7]), (90, [6] + [7] * 12)])
+def test_weeks_end_today_and_lose_nothing(days: int, weeks: list[int]) -> None:
+    today = date(2026, 11, 15)
+    mails = [(today - timedelta(days=ago), Sums(1, ago)) for ago in reversed(range(days))]
+    found = by_week(mails)
+    assert [sums.sent for _, sums in found] == weeks
+    assert sum(sums.failed for _, sums in found) == sum(range(days))
+    if found:
+        assert found[0][0] == mails[0][0]
+        assert (today - found[-1][0]).days == weeks[-1] - 1
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,7 @@ def bars(points: Sequence[tuple[date, Sequence[int]]], *, series: Sequence[str],
     told = [f"{row[0]}: {', '.join(map(' '.join, zip(series, row[1:], strict=True)))}" for row in rows]
 
     def body(plot: Plot) -> Markup:
-        columns = NO_MARKUP.join(_column(plot, index, values) for index, (_, values) in enumerate(points))
-        return columns + _hover(plot, told)
+        return _columns(plot, [values for _, values in points]) + _hover(plot, told)
 
     return Chart(_drawings(rows, marks, body, label=label, language=language), rows)
 
@@ -158,17 +157,19 @@ def _line(plot: Plot, values: Sequence[int]) -> Markup:
     return drawn.format(path, end, plot.floor, begin, plot.floor, path)
 
 
-def _column(plot: Plot, index: int, values: Sequence[int]) -> Markup:
+def _columns(plot: Plot, columns: Sequence[Sequence[int]]) -> Markup:
+    """The pieces of all columns, those of one series in one path."""
     width = min(plot.step * 0.62, 34)
-    piece = Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}" rx="{}"/>')
-    tops = list(accumulate(values))
-    pieces = []
-    for number, (value, top) in enumerate(zip(values, tops, strict=True)):
-        # Even one among a million is to be seen.
-        height = max(plot.y(top - value) - plot.y(top), 1)
-        place = (_n(plot.x(index) - width / 2), _n(plot.y(top - value) - height), _n(width), _n(height))
-        pieces += [piece.format(number, *place, _n(min(2, width / 4)))] if value else []
-    return NO_MARKUP.join(pieces)
+    drawn: dict[int, str] = {}
+    for index, values in enumerate(columns):
+        for series, (value, top) in enumerate(zip(values, accumulate(values), strict=True)):
+            if value:
+                # Even one among a million is to be seen.
+                height = max(plot.y(top - value) - plot.y(top), 1)
+                place = f"M{_n(plot.x(index) - width / 2)} {_n(plot.y(top - value) - height)}"
+                drawn[series] = f"{drawn.get(series, '')}{place}h{_n(width)}v{_n(height)}h-{_n(width)}z"
+    path = Markup('<path class="s{}" d="{}"/>')
+    return NO_MARKUP.join(path.format(series, pieces) for series, pieces in sorted(drawn.items()))
 
 
 def _hover(plot: Plot, told: Sequence[str], values: Sequence[int] = ()) -> Markup:

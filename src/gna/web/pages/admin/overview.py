@@ -34,6 +34,8 @@ from gna.web.pages.admin.shell import N_, screen, zone_of
 PERIODS = (7, 30, 90)
 LATEST = 5
 NOTHING = Sums(0, 0)
+# Columns of a longer period are weeks.
+LONG, WEEK = 31, 7
 MORNING, AFTERNOON, EVENING = N_("Good morning"), N_("Good afternoon"), N_("Good evening")
 
 
@@ -65,6 +67,11 @@ class Overview:
     def now(self) -> Day:
         """Today so far."""
         return self.days[-1]
+
+    @property
+    def in_weeks(self) -> bool:
+        """Whether there are too many days for a column each."""
+        return self.period > LONG
 
     @property
     def is_new(self) -> bool:
@@ -106,10 +113,11 @@ async def show(request: Request) -> Response:
         label=translated(N_("Confirmed subscribers by day"), lang),
         language=lang,
     )
+    by_day = found.mails[-found.period :]
     mails = charts.bars(
-        found.mails[-found.period :],
+        by_week(by_day) if found.in_weeks else by_day,
         series=(translated(N_("Sent"), lang), translated(N_("Not delivered"), lang)),
-        label=translated(N_("Mails by day"), lang),
+        label=translated(N_("Mails by week") if found.in_weeks else N_("Mails by day"), lang),
         language=lang,
     )
     hour = clock.now().astimezone(zone_of(request)).hour
@@ -150,6 +158,13 @@ def _steps(tx: Connection, written: int) -> Steps | None:
 def _imported(tx: Connection) -> bool:
     noted = sa.select(activity.activity.c.id).where(activity.activity.c.verb == Verb.IMPORT_STARTED)
     return tx.execute(noted.limit(1)).first() is not None
+
+
+def by_week(mails: Sequence[tuple[date, Sums]]) -> list[tuple[date, Sums]]:
+    """The sums of each seven days, by the first of them; the last seven end today, and the first may be fewer."""
+    begins = range(len(mails) % WEEK - WEEK if len(mails) % WEEK else 0, len(mails), WEEK)
+    weeks = [mails[max(begin, 0) : begin + WEEK] for begin in begins]
+    return [(week[0][0], Sums(*map(sum, zip(*(sums for _, sums in week), strict=True)))) for week in weeks]
 
 
 def parse_period(request: Request) -> int:
