@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx2
 import hypothesis
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from starlette.testclient import TestClient
 
 from gna import config, ids, log
@@ -207,6 +207,8 @@ def browser() -> Iterator[Browser]:
     """A real browser."""
     if reason := chromium.why_missing():
         pytest.skip(reason)
+    # A busy machine is not a failure.
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = chromium.launch(playwright)
         yield browser

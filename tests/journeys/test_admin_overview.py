@@ -11,8 +11,6 @@ from tests.journeys.looks import accessible
 from tests.running import Gna
 
 API = "/admin/api/campaigns"
-# Seconds times mails: slow enough to be watched.
-SLOWLY = {"SEND_RATE": "20"}
 
 
 def written(gna: Gna, subject: str) -> str:
@@ -38,15 +36,17 @@ def test_a_campaign_is_watched_while_it_goes_out(
     start: Callable[..., Gna], database_url: str, db: Database, page: Page
 ) -> None:
     readers(db, 60)
-    gna = start(DATABASE_URL=database_url, **SLOWLY)
+    gna = start(DATABASE_URL=database_url, PROCESS_ROLE="api")
     campaign = written(gna, "The quiet web")
     httpx2.post(f"{gna.url}{API}/{campaign}/send")
     page.goto(f"{gna.url}/admin")
     going = page.locator("[data-live]")
     expect(going.get_by_role("link", name="The quiet web")).to_be_visible()
+    expect(page.get_by_text("Nothing is sent: no worker runs.")).to_be_visible()
     accessible(page)
+    start(command="worker", DATABASE_URL=database_url)
     # The numbers move by themselves, and when it is over the page shows how it ended.
-    expect(page.get_by_role("row", name="The quiet web Published")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("row", name="The quiet web Published")).to_be_visible(timeout=60_000)
     expect(going).to_have_count(0)
     expect(page.locator(".kpi", has_text="Mails sent")).to_contain_text("60")
 
