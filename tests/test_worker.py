@@ -3,9 +3,11 @@ from datetime import timedelta
 
 from sqlalchemy.engine import Connection
 
-from gna import clock
+from gna import clock, outbox
 from gna.config import Settings
 from gna.db import Database
+from gna.delivery import bounces
+from gna.delivery.bounces import Bounce
 from gna.jobs.engine import Engine
 from gna.outbox import Status, messages
 from gna.subscribers.table import subscribers
@@ -21,6 +23,8 @@ def test_the_wired_steps_send_sweep_count_and_clean_up(db: Database, settings: S
         a_message(tx, created_at=now)
         a_message(tx, status=Status.SENDING, claimed_by="dead", last_attempt_at=now, created_at=now)
         a_subscriber(tx, confirmation_expires_at=now - timedelta(seconds=1))
+        person = a_subscriber(tx, email="gone@example.org", activated=True)
+        bounces.note(tx, [Bounce(person, "gone@example.org", "550")], now=now - timedelta(days=7))
 
     async def live() -> None:
         engine = Engine(db, steps(db, provider_of(settings), settings))
