@@ -14,18 +14,18 @@ from gna.web.pages.admin.shell import N_
 # Secrets that are addresses: where they lead may be shown, who logs in there may not.
 ADDRESSES = {"DATABASE_URL", "REDIS_URL", "SMTP_URL"}
 UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
-GROUPS = (
-    N_("Server"),
-    N_("Mail"),
-    N_("Providers"),
-    N_("DKIM"),
-    N_("Campaigns"),
-    N_("Jobs"),
-    N_("Admin and secrets"),
-    N_("Feeds"),
-    N_("Notifications"),
-    N_("Inbox"),
-)
+GROUPS = {
+    "Server": N_("Server"),
+    "Mail": N_("Sending mail"),
+    "Providers": N_("Providers"),
+    "DKIM": N_("DKIM"),
+    "Campaigns": N_("Campaigns"),
+    "Jobs": N_("Jobs"),
+    "Admin and secrets": N_("Admin and secrets"),
+    "Feeds": N_("Feeds"),
+    "Notifications": N_("Notifications"),
+    "Inbox": N_("Inbox"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Task:
 
 
 def rows(settings: Settings) -> dict[str, list[Row]]:
-    """Every setting that this version uses, by group."""
+    """Every setting that this version uses, by the name of its group."""
     usual, found = Settings(), dict[str, list[Row]]()
     for name, field in config.names().items():
         if not config.is_later(field):
             value = getattr(settings, name.lower())
             is_set = value != getattr(usual, name.lower())
             row = Row(name, field.description or "", is_set, config.is_secret(field), written(name, value))
-            found.setdefault(extra(field)["group"], []).append(row)
+            found.setdefault(GROUPS[extra(field)["group"]], []).append(row)
     return found
 
 
