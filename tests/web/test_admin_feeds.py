@@ -93,6 +93,7 @@ def test_a_feed_is_added_by_a_form(client: TestClient, db: Database, rung: list[
     assert rung == ["feeds"]
     assert noted(db) == [(Verb.FEED_ADDED, URL)]
     assert "Every Friday at 18:30" in client.get(PAGES, headers=HTML).text
+    assert '<option value="weekly" selected>List weekly</option>' in client.get(answer.headers["location"]).text
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from gna.errors import NotFound, Refused
 from gna.feeds import cadence, directory
 from gna.feeds.cadence import Every
+from gna.subscribers import lists
 from gna.web.body import parse_id
 from gna.web.desk import feeds as desk
 from gna.web.ground import ground
@@ -105,7 +106,7 @@ async def show_all(request: Request) -> Response:
 
 async def show_new(request: Request) -> Response:
     """A form for a new feed, in the visitor's own time zone."""
-    return _new(request, NEW | {"zone": str(zone_of(request))})
+    return await _new(request, NEW | {"zone": str(zone_of(request))})
 
 
 async def add(request: Request) -> Response:
@@ -114,7 +115,7 @@ async def add(request: Request) -> Response:
     try:
         feed_id = await desk.add(request, directory.parse(wish(fields, {}), new=True))
     except Refused as refused:
-        return _new(request, typed(fields, NEW), problem=refused)
+        return await _new(request, typed(fields, NEW), problem=refused)
     return go(
         f"/admin/feeds/{feed_id}", N_("Feed added. The first look comes at once; it only remembers what is there.")
     )
@@ -196,15 +197,17 @@ def typed(fields: Fields, feed: Mapping[str, Any]) -> dict[str, Any]:
     return dict(feed) | wish(fields, feed)
 
 
-def _new(request: Request, feed: Mapping[str, Any], *, problem: Refused | None = None) -> Response:
-    values = {"feed": feed, "weekdays": WEEKDAYS, "problem": _reason(problem)}
+async def _new(request: Request, feed: Mapping[str, Any], *, problem: Refused | None = None) -> Response:
+    known = await ground(request).look(lists.known)
+    values = {"feed": feed, "weekdays": WEEKDAYS, "lists": known, "problem": _reason(problem)}
     return screen(request, "feed_new.html", status=400 if problem else 200, **values)
 
 
 async def _one(
     request: Request, feed_id: str, *, typed: Mapping[str, Any] | None = None, problem: Refused | None = None
 ) -> Response:
-    feed = await ground(request).look(directory.show, feed_id)
+    here = ground(request)
+    feed = await here.look(directory.show, feed_id)
     return screen(
         request,
         "feed.html",
@@ -213,6 +216,7 @@ async def _one(
         held=why_held(feed["campaign_held"], language_of(request)),
         typed=typed or feed,
         weekdays=WEEKDAYS,
+        lists=await here.look(lists.known),
         problem=_reason(problem),
     )
 
