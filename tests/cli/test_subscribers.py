@@ -67,6 +67,18 @@ def test_a_file_that_cannot_be_imported_is_one_sentence(
     assert "Traceback" not in answer.stderr
 
 
+def test_columns_of_any_name_are_imported_as_the_options_say(gna: Run, tmp_path: Path) -> None:
+    (tmp_path / "verein.csv").write_text("Kontakt;Vor=Name;Rest\nana@example.org;Ana;x\n")
+    done = gna("import", "verein.csv", "--map", "Kontakt=email", "--map", "Vor=Name=nickname")
+    assert done.returncode == 0, done.stderr
+    assert "1 new" in done.stdout
+    [ana] = json.loads(gna("list", "--json").stdout)["items"]
+    assert (ana["nickname"], ana["attributes"]) == ("Ana", {})
+    for option, reason in (("Kontakt", "as in: --map"), ("X=email", "no column"), ("Kontakt=shoe", "can be one of")):
+        refused = gna("import", "verein.csv", "--map", option)
+        assert (refused.returncode, reason in refused.stderr) == (1, True)
+
+
 def test_search_text_is_treated_as_by_the_api(gna: Run, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("email,nickname\nana@example.org,Ana\n")
     gna("import", "people.csv")

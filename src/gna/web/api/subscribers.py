@@ -73,12 +73,7 @@ async def export_subscribers(request: Request, q: str = "", status: str = "", li
     openapi_extra=body(ImportBody, "multipart/form-data"),
 )
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
-    """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` only counts.
-
-    `mapping` says what the columns of a CSV file are: `email`, `nickname`, `status`, `activated_at`, `ocd_ids`,
-    `lists`, `attribute:NAME` or `ignore`, as which those count that it does not name. Its `status` is for people of
-    whom the file tells none: `Activated`, or `Pending`, who are asked to confirm. Its `lists` are for everybody.
-    """
+    """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` counts, `mapping` names columns."""
     if content_type(request) != "multipart/form-data":
         raise Refused("Send the file as multipart/form-data in the field `file`")
     async with request.form(max_files=1, max_fields=10) as form:
