@@ -2,12 +2,13 @@
 
 import sys
 
-from bench import crash, feeds, idle, people, send, subscribe
+from bench import admin, crash, feeds, idle, people, send, subscribe
 
 ALL = {
     "idle": idle.main,
     "subscribe": subscribe.main,
     "people": people.main,
+    "admin": admin.main,
     "send": send.main,
     "crash": crash.main,
     "feeds": feeds.main,
