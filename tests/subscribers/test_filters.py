@@ -129,7 +129,11 @@ def test_every_page_of_every_list(crowd: Crowd, small: int, monkeypatch: pytest.
 
 
 def test_an_export_holds_those_who_are_wanted(crowd: Crowd) -> None:
-    for wanted in (Wanted(status=Status.PENDING), Wanted("ana", Status.ACTIVATED, "weekly"), Wanted(list_key="general")):
+    for wanted in (
+        Wanted(status=Status.PENDING),
+        Wanted("ana", Status.ACTIVATED, "weekly"),
+        Wanted(list_key="general"),
+    ):
         lines = "".join(export(crowd.db, wanted)).splitlines()[1:]
         assert [line.partition(",")[0] for line in lines] == crowd.expected(wanted)
 

@@ -20,7 +20,7 @@ CHIPS = (
     ("", N_("All")),
     (State.DRAFT, N_("Drafts")),
     (State.SCHEDULED, N_("Scheduled")),
-    (State.PUBLISHING, N_("Sending")),
+    (State.PUBLISHING, N_("Publishing")),
     (State.PUBLISHED, N_("Published")),
 )
 
