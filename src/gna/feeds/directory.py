@@ -1,6 +1,6 @@
 """The feeds that a publisher keeps: add, change, look at, let go."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from gna import clock, db, ids, log
 from gna.campaigns.audience import Audience
-from gna.campaigns.table import campaigns
+from gna.campaigns.table import c, campaigns
 from gna.errors import NotAllowedNow, Refused
 from gna.feeds import cadence, digest, memory
 from gna.feeds.address import parse_address
@@ -25,7 +25,6 @@ MOST = 100
 FIELDS = ("url", "active", "mode", "cadence", "at", "zone", "weekday", "monthday", "subject", "audience", "archived")
 # What is nobody's business but ours.
 HIDDEN = ("claimed_until", "etag", "last_modified", "told_at", "hub_asked_at", "hub_secret")
-NO_CAMPAIGN = {"campaign_state": None, "campaign_held": None}
 TAKEN = "There is a feed with this address already"
 THE_SETTINGS = "It is the feed of FEED_URL; change that setting instead"
 
@@ -124,12 +123,12 @@ def listed(tx: Connection, *, page: int, per_page: int) -> tuple[list[dict[str, 
     """One page of feeds, newest first, and how many there are."""
     total = tx.scalar(sa.select(sa.func.count()).select_from(feeds)) or 0
     some = sa.select(feeds).order_by(f.created_at.desc(), f.id.desc()).limit(per_page).offset((page - 1) * per_page)
-    return [_shown(tx, row) for row in tx.execute(some).all()], total
+    return _shown(tx, tx.execute(some).all()), total
 
 
 def show(tx: Connection, feed_id: str) -> dict[str, Any]:
     """One feed as an admin sees it."""
-    return _shown(tx, get(tx, feed_id))
+    return _shown(tx, [get(tx, feed_id)])[0]
 
 
 def open_campaign(tx: Connection, feed_id: str) -> str | None:
@@ -138,17 +137,29 @@ def open_campaign(tx: Connection, feed_id: str) -> str | None:
     return tx.scalar(taken.limit(1))
 
 
-def _shown(tx: Connection, row: Any) -> dict[str, Any]:
-    seen = {
+def _shown(tx: Connection, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Feeds with what waits of each, and the campaign that its posts went into."""
+    their = e.feed_id.in_([row.id for row in rows])
+    waits = sa.select(e.feed_id, sa.func.count().label("number")).where(their, e.campaign_id.is_(None))
+    waiting = {row.feed_id: row.number for row in tx.execute(waits.group_by(e.feed_id)).all()}
+    taken = sa.select(
+        e.feed_id, e.campaign_id, c.state.label("campaign_state"), c.held.label("campaign_held")
+    ).distinct()
+    joined = taken.select_from(feed_entries.outerjoin(campaigns, c.id == e.campaign_id))
+    opened = {row.feed_id: row for row in tx.execute(joined.where(their, e.campaign_id.is_not(None))).all()}
+    return [_seen(row) | {"waiting": waiting.get(row.id, 0)} | _campaign(opened.get(row.id)) for row in rows]
+
+
+def _seen(row: Any) -> dict[str, Any]:
+    return {
         name: clock.iso(value) if isinstance(value, datetime) else value
         for name, value in row._mapping.items()
         if name not in HIDDEN
     }
-    waits = sa.select(sa.func.count()).select_from(feed_entries).where(e.feed_id == row.id, e.campaign_id.is_(None))
-    campaign_id = open_campaign(tx, row.id)
-    its = tx.execute(sa.select(campaigns.c.state, campaigns.c.held).where(campaigns.c.id == campaign_id)).one_or_none()
-    campaign = {"campaign_state": its.state, "campaign_held": its.held} if its else NO_CAMPAIGN
-    return seen | {"waiting": tx.scalar(waits) or 0, "campaign_id": campaign_id} | campaign
+
+
+def _campaign(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name, None) for name in ("campaign_id", "campaign_state", "campaign_held")}
 
 
 def _insert(tx: Connection, values: Mapping[str, Any], *, now: datetime) -> str:

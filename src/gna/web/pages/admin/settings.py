@@ -14,7 +14,6 @@ from gna import __version__
 from gna.config import DEFAULT_SENDER
 from gna.db import answers
 from gna.errors import CannotStart, Refused
-from gna.mail import authentication
 from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.pages.admin.configured import rows, tasks
@@ -54,6 +53,9 @@ async def show(request: Request) -> Response:
 
 async def show_dns(request: Request) -> Response:
     """The check of DNS; it is asked only when the form was sent, and needs no script."""
+    # Imported late: a server whose DNS nobody asks about stays small.
+    from gna.mail import authentication
+
     settings, typed = ground(request).settings, request.query_params.get("selector")
     report, problem = None, None
     try:
