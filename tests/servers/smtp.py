@@ -109,6 +109,10 @@ class ScriptedSmtp:
         """Mails to this address are not taken."""
         self._refused[address] = reply
 
+    def takes(self, address: str) -> None:
+        """Mails to this address are taken again."""
+        self._refused.pop(address)
+
     def says(
         self,
         stage: str,

@@ -86,10 +86,7 @@ async def get_campaign(request: Request, campaign_id: str) -> JSONResponse:
     openapi_extra=body(ChangeBody, "application/json"),
 )
 async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
-    """While it is a draft or scheduled; `archived` at any time. What is left out stays.
-
-    With the `updated_at` that you read, nothing is overwritten that somebody else saved meanwhile: 409 then.
-    """
+    """While it is not sent; `archived` at any time. What is left out stays; an `updated_at` must be the present one."""
     sent = dict(parse_object(await request.body()))
     seen = writing.parse_seen(sent.pop("updated_at", None))
     await desk.change(request, parse_id(campaign_id), Wish.parse(sent, now=clock.now()), seen=seen)

@@ -1,11 +1,11 @@
 // A campaign on its way: the sums move by themselves. When its state changes, the page is loaded anew.
 import { $, $$ } from './admin.js';
 
-const report = $('[data-live]'), words = report.dataset, bar = $('progress', report), pace = $('[data-pace]', report);
+const report = $('[data-progress]'), words = report.dataset, bar = $('progress', report), pace = $('[data-pace]', report);
 const numbers = new Intl.NumberFormat(words.lang), WINDOW = 10000, SILENCE = 20000;
 let seen = [], moved = Date.now();
 
-const source = new EventSource(words.live);             // comes back by itself when the connection is lost
+const source = new EventSource(words.progress);             // comes back by itself when the connection is lost
 source.addEventListener('progress', event => draw(JSON.parse(event.data)));
 source.addEventListener('done', () => { source.close(); location.reload(); });
 $('[data-look]').hidden = true;

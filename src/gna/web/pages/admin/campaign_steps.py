@@ -59,7 +59,7 @@ async def test(request: Request) -> Response:
         await desk.test(request, _id(request), preview.parse_addresses(to or ""))
     except Refused as refused:
         return await _page(request, refused, fields)
-    return _told(request, N_("A test is on its way to %(to)s."), to=", ".join(to))
+    return _told(request, N_("A test is on its way to %(whom)s."), whom=", ".join(to))
 
 
 async def schedule(request: Request) -> Response:
@@ -121,9 +121,10 @@ async def _page(request: Request, refused: Refused | None = None, typed: Fields 
         return JSONResponse({"error": problem}, _status(refused))
     campaign = await here.look(overview.get, _id(request))
     if campaign["state"] not in EDITABLE and step is not Step.TEST:
-        raise refused or NotAllowedNow(NOT_NOW)
+        return go(f"{HOME}/{campaign['id']}", NOT_NOW, bad=True)
     found = await asyncio.to_thread(check, writing.draft_of(campaign, here.frame), here.frame)
-    people = await here.look(audience.count, Audience.parse(campaign["audience"])) if step is not Step.TEST else 0
+    # Counting a million takes a while; whoever chooses a time does not need it.
+    people = await here.look(audience.count, Audience.parse(campaign["audience"])) if step is Step.SEND else 0
     return screen(
         request,
         "campaign_step.html",

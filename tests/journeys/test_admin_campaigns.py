@@ -1,0 +1,419 @@
+"""A publisher in a real browser: writes, looks, tests, schedules, sends, watches, pauses, tries again."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from gna.db import Database
+from tests.conftest import Databases
+from tests.desk import Desk
+from tests.factories import readers
+from tests.journeys.looks import accessible
+from tests.running import Gna, until
+from tests.servers.smtp import ScriptedSmtp
+
+HOME = "/admin/campaigns"
+SOON = 15_000
+pytestmark = pytest.mark.usefixtures("patience")
+
+
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """A busy machine may take its time."""
+    expect.set_options(timeout=SOON)
+    yield
+    expect.set_options(timeout=5_000)
+
+
+@pytest.fixture
+def gna(start: Callable[..., Gna], database_url: str) -> Gna:
+    return start(DATABASE_URL=database_url)
+
+
+@pytest.fixture
+def desk(gna: Gna, db: Database) -> Iterator[Desk]:
+    with httpx2.Client(base_url=gna.url, timeout=30) as client:
+        yield Desk(client, db)
+
+
+@pytest.fixture
+def look(databases: Databases) -> Callable[[Page], None]:
+    """Tries a page in all its looks; with one database, for pages do not show which one it is."""
+    return accessible if databases.kind == "sqlite" else lambda _: None
+
+
+@pytest.fixture
+def romania(browser: Browser) -> Iterator[Page]:
+    """A browser whose clock is in Bucharest."""
+    context = browser.new_context(timezone_id="Europe/Bucharest", locale="en-GB")
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def plain(browser: Browser) -> Iterator[Page]:
+    """A browser without JavaScript."""
+    context = browser.new_context(java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
+def saved(page: Page) -> None:
+    """Everything that was typed is stored."""
+    expect(page.locator("[data-state]")).to_have_text("Saved")
+
+
+def writes(page: Page, gna: Gna, subject: str = "The quiet web", body: str = "Hello *you*") -> str:
+    """Write a new campaign until it has saved itself; says its id."""
+    page.goto(f"{gna.url}{HOME}/new")
+    page.get_by_label("Subject", exact=True).fill(subject)
+    page.locator("#body").fill(body)
+    page.wait_for_url(re.compile(r"/admin/campaigns/[0-9a-f-]{36}$"), timeout=SOON)
+    saved(page)
+    return page.url.rpartition("/")[2]
+
+
+def the_mail(page: Page) -> Any:
+    """What is in the frame beside the text."""
+    return page.frame_locator(".preview iframe").locator("body")
+
+
+def test_a_draft_saves_itself_and_is_shown_as_readers_will_see_it(
+    page: Page, gna: Gna, desk: Desk, look: Callable[[Page], None]
+) -> None:
+    page.goto(f"{gna.url}{HOME}")
+    expect(page.get_by_role("heading", name="Write your first campaign")).to_be_visible()
+    look(page)
+    page.keyboard.press("n")
+    page.wait_for_url(f"**{HOME}/new")
+    look(page)
+    page.get_by_label("Subject", exact=True).fill("The quiet web")
+    expect(page.locator("[data-state]")).to_contain_text("when it has a subject and a text")
+    assert desk.client.get("/admin/api/campaigns").json()["total"] == 0
+    page.locator("#body").fill("On slow software")
+    page.wait_for_url(re.compile(r"/[0-9a-f-]{36}$"), timeout=SOON)
+    saved(page)
+    expect(the_mail(page)).to_contain_text("On slow software")
+    expect(page.locator("[data-checks]").first).to_contain_text("are fine")
+
+    # The toolbar writes Markdown, and the browser's own undo takes it back.
+    page.locator("#body").press("Control+End")
+    page.keyboard.type(", and ")
+    page.get_by_role("button", name="Bold").click()
+    page.keyboard.type("rest")
+    expect(page.locator("#body")).to_have_value("On slow software, and **rest**")
+    expect(the_mail(page).locator("strong")).to_have_text("rest")
+    until(lambda: page.keyboard.press("Control+z") or "**" not in page.locator("#body").input_value(), within=15)
+    expect(page.locator("#body")).to_have_value(re.compile("On slow software"))
+    page.locator("#body").press("Control+End")
+    page.get_by_role("button", name="Merge field").click()
+    page.get_by_role("button", name="Name, or “friend”").click()
+    expect(the_mail(page)).to_contain_text("friend")
+
+    # A link to nowhere is told beside it; a field that does not exist is not saved, and nothing is lost.
+    page.locator("#body").fill("See [this](/here)")
+    expect(page.locator("[data-checks]").first).to_contain_text("write the whole address")
+    page.get_by_role("button", name="Plain text").click()
+    expect(the_mail(page)).to_contain_text("See this (")
+    look(page)
+    [draft] = desk.client.get("/admin/api/campaigns").json()["items"]
+    assert desk.sees(draft)["body"] == "See [this](/here)"
+    page.reload()
+    expect(page.locator("#body")).to_have_value("See [this](/here)")
+
+
+def test_never_two_saves_at_once_and_the_last_word_wins(page: Page, gna: Gna, desk: Desk) -> None:
+    campaign_id = writes(page, gna)
+    at_once, most, sent = 0, 0, 0
+
+    def slowly(route: Any) -> None:
+        nonlocal at_once, most, sent
+        at_once, sent = at_once + 1, sent + 1
+        most = max(most, at_once)
+        page.wait_for_timeout(900)
+        at_once -= 1
+        route.continue_()
+
+    page.route(f"**{HOME}/{campaign_id}", slowly)
+    body = page.locator("#body")
+    body.fill("one")
+    page.wait_for_timeout(800)
+    for word in ("two", "three", "four"):
+        body.fill(word)
+        page.wait_for_timeout(200)
+    page.keyboard.press("Control+s")
+    until(lambda: desk.sees({"id": campaign_id})["body"] == "four" or page.wait_for_timeout(100), within=15)
+    saved(page)
+    assert most == 1
+    assert sent <= 3
+
+
+def test_two_tabs_do_not_overwrite_each_other(browser: Browser, gna: Gna, desk: Desk) -> None:
+    context = browser.new_context()
+    one, other = context.new_page(), context.new_page()
+    campaign_id = writes(one, gna)
+    other.goto(one.url)
+    one.locator("#body").fill("From one tab")
+    saved(one)
+    until(lambda: desk.sees({"id": campaign_id})["body"] == "From one tab", within=15)
+    other.locator("#body").fill("From the other tab")
+    expect(other.get_by_role("alert")).to_contain_text("Somebody else saved this campaign")
+    expect(other.locator("[data-state]")).to_contain_text("Not saved")
+    other.locator("#body").press("End")
+    other.keyboard.type(", and more")
+    other.wait_for_timeout(1000)
+    assert desk.sees({"id": campaign_id})["body"] == "From one tab"
+    with context.expect_page() as theirs:
+        other.get_by_role("link", name="Look at theirs").click()
+    expect(theirs.value.locator("#body")).to_have_value("From one tab")
+    other.get_by_role("button", name="Keep mine").click()
+    saved(other)
+    assert desk.sees({"id": campaign_id})["body"] == "From the other tab, and more"
+    context.close()
+
+
+def test_leaving_with_what_is_not_saved_is_asked_about(browser: Browser, gna: Gna, desk: Desk) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    writes(page, gna)
+    page.locator("#body").fill("Hello {{ nobody }}")
+    expect(page.locator("[data-state]")).to_contain_text("Not saved: Unknown merge field")
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.goto(f"{gna.url}{HOME}")
+    assert asked == ["beforeunload"]
+    context.close()
+
+
+def test_a_campaign_is_scheduled_on_somebodys_wall_clock(romania: Page, gna: Gna, desk: Desk) -> None:
+    page = romania
+    campaign_id = writes(page, gna)
+    page.get_by_role("button", name="Schedule").first.click()
+    dialog = page.get_by_role("dialog", name="When shall it be sent?")
+    expect(dialog.get_by_label("Time zone")).to_have_value("Europe/Bucharest")
+    at = dialog.get_by_label("Day and time")
+    at.fill("2090-03-26T03:30")
+    expect(dialog.locator("[data-moment]")).to_contain_text("The clock leaps over this time")
+    dialog.get_by_role("button", name="Schedule").click()
+    expect(page.get_by_role("alert")).to_contain_text("The clock leaps over this time")
+    assert desk.sees({"id": campaign_id})["state"] == "draft"
+    page.get_by_label("Day and time").fill("2090-07-01T09:00")
+    page.get_by_role("button", name="Schedule").click()
+    expect(page.get_by_text("It will be sent Saturday, 1 July 2090, 09:00 (Europe/Bucharest)")).to_be_visible()
+    assert desk.sees({"id": campaign_id})["scheduled_at"] == "2090-07-01T06:00:00.000000Z"
+
+    # It does not save itself any more: half a sentence would be sent.
+    page.locator("#body").fill("Half a sen")
+    expect(page.locator("[data-state]")).to_have_text("Not saved yet")
+    page.wait_for_timeout(1500)
+    assert desk.sees({"id": campaign_id})["body"] == "Hello *you*"
+    page.get_by_role("button", name="Send now").first.click()
+    expect(page.locator(".toast")).to_contain_text("Save your changes first")
+    page.locator("#body").fill("A whole sentence.")
+    page.get_by_role("button", name="Plain text").click()
+    expect(the_mail(page)).to_contain_text("A whole sentence.")
+    page.keyboard.press("Control+s")
+    saved(page)
+    assert desk.sees({"id": campaign_id})["body"] == "A whole sentence."
+
+    page.get_by_role("button", name="Another time").click()
+    dialog.get_by_label("Day and time").fill("2090-07-02T09:00")
+    dialog.get_by_label("Time zone").fill("Asia/Tokyo")
+    expect(dialog.locator("[data-moment]")).to_contain_text("Sunday, 2 July 2090, 09:00 in Asia/Tokyo")
+    dialog.get_by_role("button", name="Schedule").click()
+    expect(page.get_by_text("It will be sent Sunday, 2 July 2090, 03:00 (Europe/Bucharest)")).to_be_visible()
+    page.get_by_role("button", name="Cancel the schedule").click()
+    expect(page.locator(".said")).to_contain_text("a draft again")
+    assert desk.sees({"id": campaign_id})["state"] == "draft"
+
+
+def test_a_test_is_sent_without_leaving_the_page(page: Page, gna: Gna) -> None:
+    writes(page, gna, subject="Try me")
+    page.get_by_role("button", name="Send a test").first.click()
+    dialog = page.get_by_role("dialog", name="Send a test")
+    dialog.get_by_label("Address").fill("me@example.org")
+    dialog.get_by_role("button", name="Send a test").click()
+    expect(page.locator(".toast")).to_have_text("A test is on its way to me@example.org.")
+    expect(dialog).to_be_hidden()
+    until(lambda: "[Test] Try me" in httpx2.get(f"{gna.url}/admin/mailbox").text, within=15)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedSmtp]:
+    """A mail server that thinks before each answer, so that there is a middle."""
+    with ScriptedSmtp() as listening:
+        listening.delays(0.02)
+        yield listening
+
+
+@pytest.fixture
+def by_smtp(server: ScriptedSmtp, start: Callable[..., Gna], database_url: str) -> Gna:
+    return start(DATABASE_URL=database_url, EMAIL_PROVIDER="smtp", SMTP_URL=server.url, SMTP_CONNECTIONS="2")
+
+
+def shown(page: Page) -> dict[str, int]:
+    """The sums on the page, read at one moment."""
+    script = "() => [...document.querySelectorAll('[data-sum]')].map(e => [e.dataset.sum, e.textContent])"
+    return {name.removesuffix("_count"): int(text.replace(",", "")) for name, text in page.evaluate(script)}
+
+
+def adds_up(sums: dict[str, int]) -> bool:
+    return sums["audience"] == sums["sent"] + sums["failure"] + sums["skipped"] + sums["remaining"]
+
+
+def test_it_is_sent_watched_paused_and_arrives(
+    page: Page, by_smtp: Gna, server: ScriptedSmtp, db: Database, look: Callable[[Page], None]
+) -> None:
+    gna, people = by_smtp, readers(db, 1200)
+    writes(page, gna)
+    page.locator("#body").press("Control+Enter")
+    dialog = page.get_by_role("dialog", name="Send it now?")
+    expect(dialog.locator("[data-reach]")).to_have_text("It goes to 1,200 people.")
+    dialog.get_by_role("button", name="Send now").click()
+    expect(page.locator(".said")).to_have_text("It is being sent.")
+    expect(page.locator(".report")).to_contain_text("Sending")
+    moving: list[dict[str, int]] = []
+    until(lambda: moving.append(shown(page)) or 0 < moving[-1]["sent"] < 1200, within=30)
+    expect(page.locator("[data-pace]")).to_contain_text("per second")
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".report .badge")).to_have_text("Paused")
+    until(lambda: len(server.received) == shown(page)["sent"] or page.wait_for_timeout(200), within=15)
+    assert adds_up(shown(page))
+    assert 0 < len(server.received) < 1200
+    look(page)
+    server.delays(0)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator(".report .badge")).to_have_text("Published", timeout=60_000)
+    assert all(adds_up(sums) for sums in moving)
+    assert shown(page) == {"sent": 1200, "failure": 0, "skipped": 0, "remaining": 0, "audience": 1200}
+    assert sorted(server.recipients) == sorted(people)
+    expect(page.get_by_text("No opens or clicks are recorded")).to_be_visible()
+    look(page)
+    page.goto(f"{gna.url}{HOME}")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("1,200")
+    look(page)
+
+
+def test_what_failed_is_tried_again(page: Page, by_smtp: Gna, server: ScriptedSmtp, db: Database) -> None:
+    [address] = readers(db, 1)
+    server.delays(0)
+    server.refuses(address, b"550 5.1.1 no such mailbox")
+    writes(page, by_smtp)
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("dialog", name="Send it now?").get_by_role("button", name="Send now").click()
+    expect(page.locator(".report .badge")).to_have_text("Failed", timeout=30_000)
+    expect(page.get_by_text("no such mailbox").first).to_be_visible()
+    server.takes(address)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".report .badge")).to_have_text("Published", timeout=30_000)
+    assert server.recipients == [address]
+    page.get_by_role("button", name="Take it out of the archive").click()
+    expect(page.get_by_role("button", name="Put it into the archive")).to_be_visible()
+
+
+def test_the_same_life_without_javascript(plain: Page, gna: Gna, desk: Desk, db: Database) -> None:
+    page = plain
+    readers(db, 3)
+    page.goto(f"{gna.url}{HOME}/new")
+    page.get_by_label("Subject", exact=True).fill("By hand")
+    page.locator("#body").fill("Hello **you**")
+    page.get_by_role("button", name="HTML", exact=True).click()
+    expect(the_mail(page).locator("strong")).to_have_text("you")
+    assert desk.client.get("/admin/api/campaigns").json()["total"] == 0
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".said")).to_have_text("Saved.")
+    address, campaign = page.url, {"id": page.url.rpartition("/")[2]}
+
+    page.locator("#body").fill("Hello {{ nobody }}")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("Unknown merge field")
+    expect(page.locator("#body")).to_have_value("Hello {{ nobody }}")
+    page.locator("#body").fill("Hello **again**")
+    page.get_by_role("button", name="Send a test").click()
+    page.get_by_label("Address").fill("me@example.org")
+    page.get_by_role("button", name="Send a test").click()
+    expect(page.locator(".said")).to_contain_text("A test is on its way")
+    assert desk.sees(campaign)["body"] == "Hello **again**"
+
+    page.get_by_role("button", name="Schedule").click()
+    page.get_by_label("Day and time").fill("2090-07-01T09:00")
+    page.get_by_label("Time zone").fill("Europe/Bucharest")
+    page.get_by_role("button", name="Schedule").click()
+    expect(page.get_by_text("It will be sent Saturday, 1 July 2090, 06:00 (UTC)")).to_be_visible()
+    page.get_by_role("button", name="Cancel the schedule").click()
+    page.get_by_role("button", name="Duplicate").click()
+    expect(page.locator(".said")).to_contain_text("a copy")
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".said")).to_have_text("The draft is deleted.")
+
+    page.goto(address)
+    page.get_by_role("button", name="Send now").click()
+    expect(page.get_by_text("It goes to 3 people.")).to_be_visible()
+    page.get_by_role("button", name="Send now").click()
+    until(lambda: desk.is_published(campaign), within=30)
+    page.goto(address)
+    expect(page.locator(".report .badge")).to_have_text("Published")
+    assert shown_plainly(page) == "3"
+
+
+def shown_plainly(page: Page) -> str:
+    return page.locator("[data-sum=sent_count]").inner_text()
+
+
+def test_an_error_blocks_sending_and_says_why(page: Page, gna: Gna, desk: Desk) -> None:
+    writes(page, gna)
+    page.get_by_text("HTML", exact=True).first.click()
+    page.locator("#body").fill("<p> </p>")
+    expect(page.locator("[data-checks]").first).to_contain_text("There is nothing to read in the body")
+    page.keyboard.press("Control+Enter")
+    dialog = page.get_by_role("dialog", name="Send it now?")
+    expect(dialog).to_contain_text("With an error it cannot be sent")
+    expect(dialog.get_by_role("button", name="Send now")).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+@pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
+def test_the_dialogs_and_the_steps_in_all_their_looks(page: Page, gna: Gna, desk: Desk) -> None:
+    campaign_id = writes(page, gna, body="See [this](/here)")
+    for name, button in (("test", "Send a test"), ("schedule", "Schedule"), ("send", "Send now")):
+        page.get_by_role("button", name=button).first.click()
+        expect(page.locator(f"#{name}")).to_be_visible()
+        accessible(page)
+        page.keyboard.press("Escape")
+    for step in ("test", "schedule", "send"):
+        page.goto(f"{gna.url}{HOME}/{campaign_id}/{step}")
+        accessible(page)
+    page.goto(f"{gna.url}{HOME}?q=nobody")
+    accessible(page)
+    desk.in_state("scheduled")
+    page.goto(f"{gna.url}{HOME}")
+    page.get_by_role("button", name="More for The quiet web").click()
+    accessible(page)
+
+
+@pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
+def test_no_page_is_heavy(browser: Browser, gna: Gna, desk: Desk) -> None:
+    for number in range(20):
+        desk.writes(subject=f"Number {number}, with a subject as long as they are in the life of a publication")
+    draft, sent = desk.writes()["id"], desk.in_state("publishing")["id"]
+    for path in ("", "/new", f"/{draft}", f"/{draft}/schedule", f"/{sent}"):
+        page = browser.new_page()
+        weight = weighed(page, f"{gna.url}{HOME}{path}")
+        assert 10_000 < weight < 100_000, f"{path}: {weight}"
+        page.close()
+
+
+def weighed(page: Page, url: str) -> int:
+    """How many bytes a page is with all that it loads."""
+    came: list[Any] = []
+    page.on("response", lambda one: came.append(one))
+    page.goto(url)
+    page.wait_for_timeout(500)
+    return sum(len(one.body()) for one in came if "/progress" not in one.url)
