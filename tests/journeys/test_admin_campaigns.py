@@ -1,12 +1,13 @@
 """A publisher in a real browser: writes, looks, tests, schedules, sends, watches, pauses, tries again."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from gna.db import Database
 from tests.conftest import Databases
@@ -62,6 +63,14 @@ def plain(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+def wait(page: Page, holds: Callable[[], bool], within: float = 20) -> None:
+    """Wait until something holds, while the browser goes on."""
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline, "it never held"
+        page.wait_for_timeout(100)
+
+
 def saved(page: Page) -> None:
     """Everything that was typed is stored."""
     expect(page.locator("[data-state]")).to_have_text("Saved")
@@ -107,7 +116,7 @@ def test_a_draft_saves_itself_and_is_shown_as_readers_will_see_it(
     page.keyboard.type("rest")
     expect(page.locator("#body")).to_have_value("On slow software, and **rest**")
     expect(the_mail(page).locator("strong")).to_have_text("rest")
-    until(lambda: page.keyboard.press("Control+z") or "**" not in page.locator("#body").input_value(), within=15)
+    wait(page, lambda: undone(page))
     expect(page.locator("#body")).to_have_value(re.compile("On slow software"))
     page.locator("#body").press("Control+End")
     page.get_by_role("button", name="Merge field").click()
@@ -124,6 +133,12 @@ def test_a_draft_saves_itself_and_is_shown_as_readers_will_see_it(
     assert desk.sees(draft)["body"] == "See [this](/here)"
     page.reload()
     expect(page.locator("#body")).to_have_value("See [this](/here)")
+
+
+def undone(page: Page) -> bool:
+    """Take back what was done last; whether the marks are gone."""
+    page.keyboard.press("Control+z")
+    return "**" not in page.locator("#body").input_value()
 
 
 def test_never_two_saves_at_once_and_the_last_word_wins(page: Page, gna: Gna, desk: Desk) -> None:
@@ -146,7 +161,7 @@ def test_never_two_saves_at_once_and_the_last_word_wins(page: Page, gna: Gna, de
         body.fill(word)
         page.wait_for_timeout(200)
     page.keyboard.press("Control+s")
-    until(lambda: desk.sees({"id": campaign_id})["body"] == "four" or page.wait_for_timeout(100), within=15)
+    wait(page, lambda: bool(desk.sees({"id": campaign_id})["body"] == "four"))
     saved(page)
     assert most == 1
     assert sent <= 3
@@ -183,7 +198,12 @@ def test_leaving_with_what_is_not_saved_is_asked_about(browser: Browser, gna: Gn
     page.locator("#body").fill("Hello {{ nobody }}")
     expect(page.locator("[data-state]")).to_contain_text("Not saved: Unknown merge field")
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    def answers(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answers)
     page.goto(f"{gna.url}{HOME}")
     assert asked == ["beforeunload"]
     context.close()
@@ -275,14 +295,19 @@ def test_it_is_sent_watched_paused_and_arrives(
     expect(dialog.locator("[data-reach]")).to_have_text("It goes to 1,200 people.")
     dialog.get_by_role("button", name="Send now").click()
     expect(page.locator(".said")).to_have_text("It is being sent.")
-    expect(page.locator(".report")).to_contain_text("Sending")
+    expect(page.locator(".report")).to_contain_text("Publishing")
     moving: list[dict[str, int]] = []
-    until(lambda: moving.append(shown(page)) or 0 < moving[-1]["sent"] < 1200, within=30)
+
+    def moves() -> bool:
+        moving.append(shown(page))
+        return 0 < moving[-1]["sent"] < 1200
+
+    wait(page, moves, within=60)
     expect(page.locator("[data-pace]")).to_contain_text("per second")
 
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".report .badge")).to_have_text("Paused")
-    until(lambda: len(server.received) == shown(page)["sent"] or page.wait_for_timeout(200), within=15)
+    wait(page, lambda: len(server.received) == shown(page)["sent"])
     assert adds_up(shown(page))
     assert 0 < len(server.received) < 1200
     look(page)

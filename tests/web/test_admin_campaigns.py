@@ -35,18 +35,19 @@ TEXT = {"subject": "Issue 1", "body": "Hello *you*", "body_format": "markdown", 
 class Office(Desk):
     """A publisher at the pages."""
 
-    def opens(self, path: str = "", status: int = 200, **headers: str) -> str:
+    def opens(self, path: str = "", status: int = 200, cookie: str = "", lang: str = "en") -> str:
         """The text of a page."""
-        answer = self.client.get(f"{HOME}{path}", headers=HTML | headers)
+        headers = HTML | {"Cookie": cookie, "Accept-Language": lang}
+        answer = self.client.get(f"{HOME}{path}", headers=headers)
         assert answer.status_code == status, answer.text
         return answer.text
 
-    def posts(self, path: str, headers: dict[str, str] = HTML, **fields: Any) -> Response:
+    def posts(self, path: str, headers: dict[str, str] = HTML, /, **fields: Any) -> Response:
         """Send a form."""
         referer = {"Referer": f"http://127.0.0.1:8000{HOME}"}
         return self.client.post(f"{HOME}{path}", data=fields, headers=referer | headers)
 
-    def saves(self, campaign: dict[str, Any], headers: dict[str, str] = HTML, **fields: Any) -> Response:
+    def saves(self, campaign: dict[str, Any], headers: dict[str, str] = HTML, /, **fields: Any) -> Response:
         """Press Save on the form of a campaign, with what the page showed."""
         return self.posts(f"/{campaign['id']}", headers, updated_at=campaign["updated_at"], **TEXT | fields)
 
@@ -379,7 +380,7 @@ class TestSteps:
 
     def test_a_time_is_said_back_and_kept(self, office: Office, rung: list[str]) -> None:
         draft = office.writes()
-        page = office.opens(f"/{draft['id']}/schedule", Cookie="gna_zone=Europe%2FBucharest")
+        page = office.opens(f"/{draft['id']}/schedule", cookie="gna_zone=Europe%2FBucharest")
         assert field(page, "zone") == "Europe/Bucharest"
         assert '<option value="Asia/Tokyo">' in page
         plan = {"updated_at": draft["updated_at"], "at": "2090-07-01T09:30", "zone": "Europe/Bucharest"}
@@ -388,9 +389,9 @@ class TestSteps:
         after = office.sees(draft)
         assert (after["state"], after["scheduled_at"]) == ("scheduled", "2090-07-01T06:30:00.000000Z")
         assert rung == ["publish"]
-        page = office.opens(f"/{draft['id']}", Cookie="gna_zone=Asia/Tokyo")
+        page = office.opens(f"/{draft['id']}", cookie="gna_zone=Asia/Tokyo")
         assert "It will be sent Saturday, 1 July 2090, 15:30 (Asia/Tokyo)" in page
-        assert field(office.opens(f"/{draft['id']}/schedule", Cookie="gna_zone=Asia/Tokyo"), "at") == "2090-07-01T15:30"
+        assert field(office.opens(f"/{draft['id']}/schedule", cookie="gna_zone=Asia/Tokyo"), "at") == "2090-07-01T15:30"
         assert "draft again" in message(office, office.posts(f"/{draft['id']}/cancel"))
         assert office.sees(draft)["scheduled_at"] is None
         assert [verb for verb, _ in office.noted()][1:] == [Verb.CAMPAIGN_SCHEDULED, Verb.CAMPAIGN_CANCELLED]
@@ -579,7 +580,6 @@ class TestWords:
     def test_the_pages_are_romanian(self, office: Office) -> None:
         office.has_readers("ana@example.org")
         draft = office.writes(body='<p><a href="/x">x</a></p>')
-        romanian = {"Accept-Language": "ro"}
         for path, says in (
             ("", "Campanii"),
             (f"/{draft['id']}", "scrieți adresa întreagă"),
@@ -587,7 +587,7 @@ class TestWords:
             (f"/{draft['id']}/schedule", "Când să fie trimisă?"),
             (f"/{office.in_state('published')['id']}", "nu sunt urmăriți"),
         ):
-            assert says in office.opens(path, **romanian)
+            assert says in office.opens(path, lang="ro")
 
 
 ANYTHING = st.text(max_size=40) | st.sampled_from(["markdown", "html", "yes", "send", "general", "UTC", in_an_hour()])
