@@ -152,7 +152,7 @@ class TestOwnFormat:
         exported = "".join(export(db))
         before = person(db, "+x@example.org")
         with db.write() as tx:
-            remove(tx, before.id)
+            remove(tx, [before.id])
         assert fates(run(db, exported)) == {"new": 1}
         after = person(db, "+x@example.org")
         assert (after.email, after.nickname, after.activated_at) == (before.email, before.nickname, before.activated_at)
@@ -178,7 +178,7 @@ class TestStayingAway:
 
     def test_one_whom_an_admin_removed_may_be_imported_again(self, db: Database) -> None:
         with db.write() as tx:
-            remove(tx, a_subscriber(tx, activated=True))
+            remove(tx, [a_subscriber(tx, activated=True)])
         assert fates(run(db, "email\nana@example.org\n")) == {"new": 1}
 
     def test_one_who_came_back_and_was_removed_may_be_imported_again(self, db: Database) -> None:
@@ -192,7 +192,7 @@ class TestStayingAway:
             url = tx.execute(sa.select(messages.c.slots)).scalar_one()["confirm_url"]
             confirm(tx, url.partition("token=")[2], secret=KEY, now=NOW)
             assert count(tx, suppressions) == 0
-            remove(tx, the_subscriber(tx, "ana@example.org").id)
+            remove(tx, [the_subscriber(tx, "ana@example.org").id])
         assert fates(run(db, "email\nana@example.org\n")) == {"new": 1}
 
     def test_the_hash_tells_nobody_the_address(self, db: Database) -> None:
