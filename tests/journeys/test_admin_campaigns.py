@@ -92,7 +92,7 @@ def the_mail(page: Page) -> Any:
 
 
 def test_a_draft_saves_itself_and_is_shown_as_readers_will_see_it(
-    page: Page, gna: Gna, desk: Desk, look: Callable[[Page], None]
+    gna: Gna, page: Page, desk: Desk, look: Callable[[Page], None]
 ) -> None:
     page.goto(f"{gna.url}{HOME}")
     expect(page.get_by_role("heading", name="Write your first campaign")).to_be_visible()
@@ -141,7 +141,7 @@ def undone(page: Page) -> bool:
     return "**" not in page.locator("#body").input_value()
 
 
-def test_never_two_saves_at_once_and_the_last_word_wins(page: Page, gna: Gna, desk: Desk) -> None:
+def test_never_two_saves_at_once_and_the_last_word_wins(gna: Gna, page: Page, desk: Desk) -> None:
     campaign_id = writes(page, gna)
     at_once, most, sent = 0, 0, 0
 
@@ -167,7 +167,7 @@ def test_never_two_saves_at_once_and_the_last_word_wins(page: Page, gna: Gna, de
     assert sent <= 3
 
 
-def test_two_tabs_do_not_overwrite_each_other(browser: Browser, gna: Gna, desk: Desk) -> None:
+def test_two_tabs_do_not_overwrite_each_other(gna: Gna, browser: Browser, desk: Desk) -> None:
     context = browser.new_context()
     one, other = context.new_page(), context.new_page()
     campaign_id = writes(one, gna)
@@ -191,7 +191,7 @@ def test_two_tabs_do_not_overwrite_each_other(browser: Browser, gna: Gna, desk: 
     context.close()
 
 
-def test_leaving_with_what_is_not_saved_is_asked_about(browser: Browser, gna: Gna, desk: Desk) -> None:
+def test_leaving_with_what_is_not_saved_is_asked_about(gna: Gna, browser: Browser, desk: Desk) -> None:
     context = browser.new_context()
     page = context.new_page()
     writes(page, gna)
@@ -209,7 +209,7 @@ def test_leaving_with_what_is_not_saved_is_asked_about(browser: Browser, gna: Gn
     context.close()
 
 
-def test_a_campaign_is_scheduled_on_somebodys_wall_clock(romania: Page, gna: Gna, desk: Desk) -> None:
+def test_a_campaign_is_scheduled_on_somebodys_wall_clock(gna: Gna, romania: Page, desk: Desk) -> None:
     page = romania
     campaign_id = writes(page, gna)
     page.get_by_role("button", name="Schedule").first.click()
@@ -251,7 +251,7 @@ def test_a_campaign_is_scheduled_on_somebodys_wall_clock(romania: Page, gna: Gna
     assert desk.sees({"id": campaign_id})["state"] == "draft"
 
 
-def test_a_test_is_sent_without_leaving_the_page(page: Page, gna: Gna) -> None:
+def test_a_test_is_sent_without_leaving_the_page(gna: Gna, page: Page) -> None:
     writes(page, gna, subject="Try me")
     page.get_by_role("button", name="Send a test").first.click()
     dialog = page.get_by_role("dialog", name="Send a test")
@@ -286,7 +286,7 @@ def adds_up(sums: dict[str, int]) -> bool:
 
 
 def test_it_is_sent_watched_paused_and_arrives(
-    page: Page, by_smtp: Gna, server: ScriptedSmtp, db: Database, look: Callable[[Page], None]
+    by_smtp: Gna, page: Page, server: ScriptedSmtp, db: Database, look: Callable[[Page], None]
 ) -> None:
     gna, people = by_smtp, readers(db, 1200)
     writes(page, gna)
@@ -324,7 +324,7 @@ def test_it_is_sent_watched_paused_and_arrives(
     look(page)
 
 
-def test_what_failed_is_tried_again(page: Page, by_smtp: Gna, server: ScriptedSmtp, db: Database) -> None:
+def test_what_failed_is_tried_again(by_smtp: Gna, page: Page, server: ScriptedSmtp, db: Database) -> None:
     [address] = readers(db, 1)
     server.delays(0)
     server.refuses(address, b"550 5.1.1 no such mailbox")
@@ -341,7 +341,7 @@ def test_what_failed_is_tried_again(page: Page, by_smtp: Gna, server: ScriptedSm
     expect(page.get_by_role("button", name="Put it into the archive")).to_be_visible()
 
 
-def test_the_same_life_without_javascript(plain: Page, gna: Gna, desk: Desk, db: Database) -> None:
+def test_the_same_life_without_javascript(gna: Gna, plain: Page, desk: Desk, db: Database) -> None:
     page = plain
     readers(db, 3)
     page.goto(f"{gna.url}{HOME}/new")
@@ -391,7 +391,7 @@ def shown_plainly(page: Page) -> str:
     return page.locator("[data-sum=sent_count]").inner_text()
 
 
-def test_an_error_blocks_sending_and_says_why(page: Page, gna: Gna, desk: Desk) -> None:
+def test_an_error_blocks_sending_and_says_why(gna: Gna, page: Page, desk: Desk) -> None:
     writes(page, gna)
     page.get_by_text("HTML", exact=True).first.click()
     page.locator("#body").fill("<p> </p>")
@@ -405,7 +405,7 @@ def test_an_error_blocks_sending_and_says_why(page: Page, gna: Gna, desk: Desk) 
 
 
 @pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
-def test_the_dialogs_and_the_steps_in_all_their_looks(page: Page, gna: Gna, desk: Desk) -> None:
+def test_the_dialogs_and_the_steps_in_all_their_looks(gna: Gna, page: Page, desk: Desk) -> None:
     campaign_id = writes(page, gna, body="See [this](/here)")
     for name, button in (("test", "Send a test"), ("schedule", "Schedule"), ("send", "Send now")):
         page.get_by_role("button", name=button).first.click()
@@ -424,7 +424,7 @@ def test_the_dialogs_and_the_steps_in_all_their_looks(page: Page, gna: Gna, desk
 
 
 @pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
-def test_no_page_is_heavy(browser: Browser, gna: Gna, desk: Desk) -> None:
+def test_no_page_is_heavy(gna: Gna, browser: Browser, desk: Desk) -> None:
     for number in range(20):
         desk.writes(subject=f"Number {number}, with a subject as long as they are in the life of a publication")
     draft, sent = desk.writes()["id"], desk.in_state("publishing")["id"]
