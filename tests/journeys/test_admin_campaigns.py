@@ -191,6 +191,22 @@ def test_two_tabs_do_not_overwrite_each_other(gna: Gna, browser: Browser, desk: 
     context.close()
 
 
+def test_what_is_typed_survives_that_somebody_sends_it_meanwhile(gna: Gna, browser: Browser, desk: Desk) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    campaign_id = writes(page, gna)
+    assert desk.asks({"id": campaign_id}, "send").status_code == 200
+    page.locator("#body").fill("An afterthought")
+    expect(page.get_by_role("alert")).to_contain_text("save it as a new campaign")
+    page.get_by_role("button", name="Save").click()
+    saved(page)
+    another = page.url.rpartition("/")[2]
+    assert another != campaign_id
+    assert desk.sees({"id": another})["body"] == "An afterthought"
+    assert desk.sees({"id": campaign_id})["body"] == "Hello *you*"
+    context.close()
+
+
 def test_leaving_with_what_is_not_saved_is_asked_about(gna: Gna, browser: Browser, desk: Desk) -> None:
     context = browser.new_context()
     page = context.new_page()

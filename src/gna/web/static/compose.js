@@ -33,7 +33,7 @@ async function post(url, fields) {
     throw new Error(document.body.dataset.failed);
   }
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw Object.assign(new Error(said.error || document.body.dataset.failed), { refused: said.error, theirs: said.updated_at });
+  if (!answer.ok) throw Object.assign(new Error(said.error || document.body.dataset.failed), { refused: said.error, theirs: said.updated_at, gone: said.gone });
   return said;
 }
 
@@ -64,8 +64,10 @@ async function attempt() {
     return true;
   } catch (error) {
     say(`${words.refused} ${error.message}`, true);
-    if (error.theirs) { stopped = true; complain(error.message, error.theirs); }
-    else if (autosaves && !error.refused) timer = setTimeout(save, AGAIN);
+    stopped = Boolean(error.theirs || error.gone);      // a person decides what happens now
+    if (stopped) complain(error.message, error.theirs);
+    if (error.gone) unborn();
+    if (autosaves && !error.refused) timer = setTimeout(save, AGAIN);
     return false;
   }
 }
@@ -76,6 +78,13 @@ function born(id) {
   history.replaceState(null, '', form.action);
   $('[data-conflict] a').href = form.action;
   for (const step of $$('form[data-step]')) step.action = `${form.action}/${step.dataset.step}`;
+}
+
+// Somebody deleted or sent it: what was typed can become another one.
+function unborn() {
+  words.id = '';
+  form.action = '/admin/campaigns';
+  $('[data-save]').hidden = false;
 }
 
 $('[data-overwrite]').addEventListener('click', event => {

@@ -146,7 +146,7 @@ async def _not_saved(request: Request, typed: Typed, refused: Refused, campaign_
     status = 409 if isinstance(refused, NotFound | NotAllowedNow) else 400
     if is_script(request):
         theirs = {"updated_at": campaign["updated_at"]} if campaign and isinstance(refused, Changed) else {}
-        return JSONResponse({"error": problem, **theirs}, status)
+        return JSONResponse({"error": problem, "gone": bool(campaign_id and not campaign), **theirs}, status)
     return await _form(request, typed, campaign=campaign, problem=problem, status=status)
 
 
