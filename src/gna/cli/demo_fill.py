@@ -1,6 +1,7 @@
 """An example publication, as rows."""
 
 import random
+import unicodedata
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -82,10 +83,11 @@ def _feed(tx: Connection, now: datetime) -> None:
 
 def _person(chance: random.Random, number: int, at: datetime) -> dict[str, Any]:
     first, last = chance.choice(FIRST_NAMES), chance.choice(LAST_NAMES)
+    plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode()
     waits = chance.random() < PENDING and (clock.now() - at) < timedelta(days=30)
     return {
         "id": ids.new(),
-        "email": f"{first}.{last}{number}@example.{chance.choice(('org', 'net', 'com'))}".lower(),
+        "email": f"{plain}.{last}{number}@example.{chance.choice(('org', 'net', 'com'))}".lower(),
         "nickname": first if chance.random() < 0.8 else None,
         "unsubscribe_token": tokens.new(),
         "created_at": at,

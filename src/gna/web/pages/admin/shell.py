@@ -81,6 +81,7 @@ def screen(request: Request, template: str, *, status: int = 200, **values: Any)
     shared = {
         "site": ground(request).site,
         "path": path,
+        "place": _place(path),
         "lang": lang,
         "who": who(request),
         "theme": _theme(request),
@@ -160,6 +161,13 @@ def _message(request: Request) -> Message | None:
     except (binascii.Error, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return message
+
+
+def _place(path: str) -> str:
+    """The entry of the navigation under which a page is."""
+    if path.startswith("/admin/import"):
+        return "/admin/subscribers"
+    return "/".join(path.split("/")[:3])
 
 
 def _theme(request: Request) -> str | None:
