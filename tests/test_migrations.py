@@ -12,13 +12,13 @@ from gna import migrations
 from gna.db import Database
 from gna.errors import CannotStart
 from gna.migrations import HEAD, migrate, version
-from gna.subscribers.filing import Totals
+from gna.subscribers.filing import Status, Totals
 from gna.subscribers.search import page_of
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import memberships, subscribers
 from gna.subscribers.wanted import Wanted
 from gna.tables import metadata
 from tests.conftest import Databases
-from tests.factories import a_subscriber, count
+from tests.factories import NOW, a_subscriber, count
 
 
 def test_head_is_the_newest_migration() -> None:
@@ -72,6 +72,29 @@ def test_a_database_that_searched_in_the_old_way_searches_in_the_new(databases: 
     assert asyncio.run(page_of(db, Wanted("ana"), offset=0, limit=9)) == (["ana@example.org"], Totals(1, 1))
     db.close()
     new.close()
+
+
+def test_people_who_were_there_before_are_filed(databases: Databases) -> None:
+    db = Database(databases.empty())
+    with db.write() as tx:
+        migrations.upgrade(tx, "0006")
+        ana = a_subscriber(tx, activated=True)
+        ion = a_subscriber(tx, email="ion@example.org")
+        a_subscriber(tx, email="eva@example.org", activated=True)
+        for person, key, left in ((ana, "news", None), (ion, "old", NOW)):
+            row = {"subscriber_id": person, "list_key": key, "created_at": NOW, "unsubscribed_at": left}
+            tx.execute(sa.insert(memberships).values(row))
+    migrate(db)
+    for wanted, found in (
+        (Wanted(list_key="news"), ["ana@example.org"]),
+        (Wanted("n", None, "news"), ["ana@example.org"]),
+        (Wanted(list_key="general"), ["eva@example.org"]),
+        (Wanted(list_key="old"), []),
+        (Wanted(status=Status.PENDING), ["ion@example.org"]),
+        (Wanted("ion", Status.PENDING), ["ion@example.org"]),
+    ):
+        assert asyncio.run(page_of(db, wanted, offset=0, limit=9))[0] == found
+    db.close()
 
 
 def test_an_empty_database_gets_the_schema_once(empty_url: str) -> None:

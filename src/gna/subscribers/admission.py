@@ -16,6 +16,7 @@ from gna.config import Settings
 from gna.errors import Refused
 from gna.mail import address
 from gna.subscribers import lists
+from gna.subscribers.filing import listed_on
 from gna.subscribers.formats import Person, Standing
 from gna.subscribers.signup import SignUp, Site, check_nickname, subscribe
 from gna.subscribers.suppressions import Reason, suppress, suppressed
@@ -231,6 +232,7 @@ def _add(tx: Connection, people: Sequence[Valid], *, now: datetime) -> None:
             "activated_at": person.activated_at or now,
             "ocd_ids": list(person.ocd_ids),
             "attributes": dict(person.attributes),
+            "listed": listed_on(person.lists),
         }
         for _, email, person in people
     ]
@@ -248,8 +250,9 @@ def _newcomer(insert: Any) -> Any:
 
 
 _FROM_JSON = sa.text("""
-    INSERT INTO subscribers (id, email, nickname, unsubscribe_token, created_at, activated_at, ocd_ids, attributes)
-    SELECT id, email, nickname, unsubscribe_token, created_at, activated_at, ocd_ids, attributes
+    INSERT INTO subscribers (id, email, nickname, unsubscribe_token, created_at, activated_at, ocd_ids, attributes,
+        listed)
+    SELECT id, email, nickname, unsubscribe_token, created_at, activated_at, ocd_ids, attributes, listed
     FROM json_populate_recordset(NULL::subscribers, :rows) ON CONFLICT DO NOTHING
 """)
 

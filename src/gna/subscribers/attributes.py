@@ -17,12 +17,11 @@ def read(text: str, before: Mapping[str, Any]) -> dict[str, Any]:
     kept = {_line(name, value): (name, value) for name, value in before.items()}
     found: dict[str, Any] = {}
     # Only at line feeds: other signs that end lines in Unicode are a part of the text.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            name, value = kept.get(line) or _parse(line, number, before)
-            if name in found:
-                raise Refused(f"Attributes, line {number}: this name is there twice")
-            found[name] = value
+    for line in filter(str.strip, text.split("\n")):
+        name, value = kept.get(line) or _parse(line, before)
+        if name in found:
+            raise Refused("Two lines of the attributes have the same name")
+        found[name] = value
     return found
 
 
@@ -33,10 +32,10 @@ def _line(name: str, value: object) -> str:
     return f"{name if plain_name else json.dumps(name, ensure_ascii=False)} = {shown}"
 
 
-def _parse(line: str, number: int, before: Mapping[str, Any]) -> tuple[str, Any]:
+def _parse(line: str, before: Mapping[str, Any]) -> tuple[str, Any]:
     name, rest = _name(line.strip())
     if not name or not rest.startswith("="):
-        raise Refused(f"Attributes, line {number}: write it as name = value")
+        raise Refused("Write each attribute on a line of its own, as name = value")
     value = rest[1:].strip()
     # A text stays a text, also if it looks like a number: it may be a postcode.
     return name, value if isinstance(before.get(name, ""), str) else _json(value)

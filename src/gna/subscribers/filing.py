@@ -4,6 +4,7 @@ Both databases keep it by themselves, so that rows which other tools insert are 
 `docs/decisions/0009-search-without-leftovers.md`.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -44,7 +45,6 @@ class Totals:
 
 
 pending: sa.ColumnClause[bool] = sa.column("pending", sa.Boolean)
-# `;general;weekly;`, and nothing for the many who are on `general` because they were never put on a list.
 listed: sa.ColumnClause[str] = sa.column("listed", sa.Text)
 # Written as in the index, so that SQLite takes it.
 EXPLICIT = listed != sa.literal_column("''")
@@ -58,7 +58,6 @@ PERSON = {
     "of_each": "subscribers.id",
     "of_new": "new.subscriber_id",
     "of_old": "old.subscriber_id",
-    "of_person": "person",
 }
 JOIN = {"sqlite": "group_concat", "postgresql": "string_agg"}
 FILE_ALL = "UPDATE subscribers SET listed = {of_each} WHERE id IN (SELECT subscriber_id FROM memberships)"
@@ -89,25 +88,35 @@ SQLITE = (
          SET needle = new.needle, created_at = new.created_at, pending = new.pending, listed = new.listed
          WHERE subscriber_id = new.id;
        END""",
-    *(
-        f"CREATE TRIGGER memberships_{event.lower()} AFTER {event} ON memberships BEGIN"  # noqa: S608
-        f" UPDATE subscribers SET listed = {{of_{row}}} WHERE id = {row}.subscriber_id AND listed <> {{of_{row}}}; END"
-        for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old"))
-    ),
+    # Who is new comes with what is filed of them, and is left alone.
+    """CREATE TRIGGER memberships_insert AFTER INSERT ON memberships BEGIN
+         UPDATE subscribers SET listed = {of_new} WHERE id = new.subscriber_id
+         AND (new.unsubscribed_at IS NOT NULL OR instr(listed, ';' || new.list_key || ';') = 0);
+       END""",
+    """CREATE TRIGGER memberships_update AFTER UPDATE ON memberships BEGIN
+         UPDATE subscribers SET listed = {of_new} WHERE id = new.subscriber_id;
+       END""",
+    """CREATE TRIGGER memberships_delete AFTER DELETE ON memberships BEGIN
+         UPDATE subscribers SET listed = {of_old} WHERE id = old.subscriber_id;
+       END""",
     FILE_ALL,
     "UPDATE subscriber_needles SET pending = 1 WHERE subscriber_id IN (SELECT id FROM subscribers WHERE pending = 1)",
 )
 POSTGRESQL = (
-    """ALTER TABLE subscribers ADD COLUMN listed text COLLATE "C" NOT NULL DEFAULT '',
+    """ALTER TABLE subscribers ADD COLUMN listed text NOT NULL DEFAULT '',
          ADD COLUMN pending boolean GENERATED ALWAYS AS (activated_at IS NULL) STORED""",
     FILE_ALL,
     *INDEXES,
     """CREATE FUNCTION file_subscriber() RETURNS trigger LANGUAGE plpgsql AS $$
-       DECLARE
-         person text := CASE TG_OP WHEN 'DELETE' THEN OLD.subscriber_id ELSE NEW.subscriber_id END;
-         found text := {of_person};
        BEGIN
-         UPDATE subscribers SET listed = found WHERE id = person AND listed <> found;
+         IF TG_OP = 'INSERT' THEN
+           UPDATE subscribers SET listed = {of_new} WHERE id = new.subscriber_id
+           AND (new.unsubscribed_at IS NOT NULL OR strpos(listed, ';' || new.list_key || ';') = 0);
+         ELSIF TG_OP = 'UPDATE' THEN
+           UPDATE subscribers SET listed = {of_new} WHERE id = new.subscriber_id;
+         ELSE
+           UPDATE subscribers SET listed = {of_old} WHERE id = old.subscriber_id;
+         END IF;
          RETURN NULL;
        END $$""",
     """CREATE TRIGGER memberships_filed AFTER INSERT OR UPDATE OR DELETE ON memberships
@@ -164,6 +173,6 @@ def on_list(tx: Connection, list_key: str) -> sa.ColumnElement[bool]:
     return sa.or_(listed == "", member) if list_key == GENERAL else member
 
 
-def filed_under(lists: Any) -> str:
-    """What is filed of somebody who is put on these lists when they come."""
-    return f";{';'.join(lists)};" if lists else ""
+def listed_on(lists: Collection[str]) -> str:
+    """What is filed of somebody who comes and is put on these lists."""
+    return f";{';'.join(sorted({*lists}))};" if lists else ""

@@ -30,6 +30,9 @@ subscribers = sa.Table(
     # Where the person lives, as Open Civic Data ids, and whatever else the publisher knows of them.
     sa.Column("ocd_ids", type_json, nullable=False, server_default="[]"),
     sa.Column("attributes", type_json, nullable=False, server_default="{}"),
+    # Their lists, as filters read them: `;general;weekly;`, and nothing for the many who were never put on one.
+    # `memberships` is the truth; the database itself keeps this after it, as `filing` has told it.
+    sa.Column("listed", sa.Text, nullable=False, server_default="", system=True),
 )
 _c = subscribers.c
 # Addresses are kept as typed and compared without case.

@@ -24,6 +24,22 @@ REMOVED = NN_("%(num)d person was removed.", "%(num)d people were removed.")
 PUT_ON = NN_("%(num)d person is on the list %(list)s now.", "%(num)d people are on the list %(list)s now.")
 TAKEN_OFF = NN_("%(num)d person was taken off the list %(list)s.", "%(num)d people were taken off the list %(list)s.")
 
+# Why something was refused, in the words of other rooms.
+REASONS = (
+    N_("There is no such subscriber"),
+    N_("They have confirmed already"),
+    N_("Choose somebody first"),
+    N_("Choose what to do"),
+    N_("Write each attribute on a line of its own, as name = value"),
+    N_("Two lines of the attributes have the same name"),
+    N_("attributes must be an object of at most 100 fields"),
+    N_("attributes hold something that cannot be stored"),
+    N_("ocd_ids must be a list of texts of 1–200 characters"),
+    N_("ocd_ids holds too many texts, or characters that cannot be stored"),
+    N_("What to look for must be at most 200 characters of text"),
+    N_("status must be Activated or Pending"),
+)
+
 
 async def list_people(request: Request) -> Response:
     """One page of those who are wanted."""
