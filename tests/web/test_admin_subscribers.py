@@ -327,6 +327,18 @@ class TestApi:
         lines = client.get(f"{API}/export.csv", params={"status": "pending"}).text.splitlines()
         assert [line.partition(",")[0] for line in lines[1:]] == ["ion@example.org"]
 
+    def test_who_comes_with_a_file_is_found_on_its_lists(self, client: TestClient, ana: str) -> None:
+        file = "email,lists\nnew@example.org,weekly;extra\nANA@example.org,extra\nplain@example.org,\n"
+        assert client.post(f"{API}/import", files={"file": ("people.csv", file)}).json()["counts"]["new"] == 2
+        for key, people in {
+            "extra": {"new@example.org", "ana@example.org"},
+            "weekly": {"new@example.org"},
+            "general": {"ana@example.org", "plain@example.org"},
+        }.items():
+            for q in ("", "example"):
+                told = client.get(API, params={"list": key, "q": q}).json()
+                assert ({person["email"] for person in told["items"]}, told["total"]) == (people, len(people))
+
     @pytest.mark.parametrize("path", [API, f"{API}/export.csv"])
     def test_an_unknown_status_is_400(self, client: TestClient, path: str) -> None:
         answer = client.get(path, params={"status": "confirmed"})
