@@ -236,7 +236,7 @@ def test_all_of_it_works_without_a_script(gna: Gna, db: Database, people: list[s
     page.get_by_role("link", name="p27@example.org").click()
     page.get_by_label("Nume", exact=True).fill("Maria")
     page.get_by_role("button", name="Salvare").click()
-    said(page, "Salvat.")
+    said(page, "Salvată.")
     with db.read() as tx:
         assert the_subscriber(tx, "p27@example.org").nickname == "Maria"
     page.goto(f"{gna.url}/admin/subscribers")
