@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}")
 
@@ -23,3 +23,10 @@ def zone(name: str) -> ZoneInfo | None:
         return ZoneInfo(name) if ZONE.fullmatch(name) else None
     except (LookupError, OSError, ValueError):  # not a zone, or a folder of them
         return None
+
+
+def zone_of_city(name: str) -> ZoneInfo | None:
+    """The time zone of that name, or the only one that is named after such a city."""
+    city = name.strip().replace(" ", "_").casefold()
+    named = [one for one in available_timezones() if one.rpartition("/")[2].casefold() == city]
+    return zone(name) or (zone(named[0]) if len(named) == 1 else None)

@@ -78,7 +78,7 @@ def crowd(db: Database, monkeypatch: pytest.MonkeyPatch) -> Crowd:
             )
             _move(tx, chance, person)
         ids = [row.id for row in tx.execute(sa.select(subscribers.c.id))]
-        leave.remove_some(tx, ids[:5])
+        leave.remove(tx, ids[:5])
     db.vacuum("subscribers")
     return Crowd(db, _everybody(db))
 

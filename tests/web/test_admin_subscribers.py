@@ -74,9 +74,9 @@ class TestList:
             assert group
             return re.findall(r">(\w+) <span>(\d+)", group[0])
 
-        assert chips("") == [("All", "2"), ("Confirmed", "1"), ("Pending", "1")]
-        assert chips("?q=ion") == [("All", "1"), ("Confirmed", "0"), ("Pending", "1")]
-        assert chips("?q=ion&status=activated") == [("All", "1"), ("Confirmed", "0"), ("Pending", "1")]
+        assert chips("") == [("All", "2"), ("Activated", "1"), ("Pending", "1")]
+        assert chips("?q=ion") == [("All", "1"), ("Activated", "0"), ("Pending", "1")]
+        assert chips("?q=ion&status=activated") == [("All", "1"), ("Activated", "0"), ("Pending", "1")]
 
     def test_filters_go_together_and_stay_in_every_link(
         self, client: TestClient, db: Database, ana: str, ion: str
@@ -160,7 +160,7 @@ class TestPerson:
         with db.write() as tx:
             lists.leave(tx, Leaving("ana@example.org", "news"), now=NOW)
         page = shows(client, f"{LIST}/{ana}")
-        for text in ("ana@example.org", "Ana", "Confirmed", "city = Cluj", "age = 40", "Left news", "left on"):
+        for text in ("ana@example.org", "Ana", "Activated", "city = Cluj", "age = 40", "Left news", "left on"):
             assert text in page, text
         assert "Send the confirmation mail again" not in page
 

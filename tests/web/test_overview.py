@@ -146,7 +146,7 @@ def test_who_bounced_is_counted_and_can_be_looked_at(desk: Desk) -> None:
     desk.sends()
     html = shown(desk.client)
     assert "Bounced 1 in 7 days · Look at them" in words(html)
-    assert "Mails sent 39 in 30 days · 2.5% not delivered" in words(html)
+    assert "Mails sent 39 in 30 days · 2.5% not sent" in words(html)
     assert "One address was refused for good in the last seven days." in words(html)
 
 

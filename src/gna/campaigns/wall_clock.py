@@ -27,7 +27,7 @@ class Planned:
 
 def read(written: str, zone_name: str, *, now: datetime) -> Planned:
     """What somebody chose, if it is a moment that can be waited for."""
-    zone = clock.zone(zone_name)
+    zone = clock.zone_of_city(zone_name)
     if zone is None:
         raise Refused("There is no such time zone; choose one of the list: Europe/Bucharest")
     try:

@@ -25,7 +25,7 @@ from gna.subscribers.suppressions import Reason
 from gna.subscribers.table import memberships, subscribers, suppressions
 
 PEOPLE, DAYS = 1200, 120
-PENDING, LEFT = 0.04, 60
+PENDING, LEFT = 0.3, 60
 REFUSED = "550 5.1.1 No such user here"
 
 
@@ -84,7 +84,7 @@ def _feed(tx: Connection, now: datetime) -> None:
 def _person(chance: random.Random, number: int, at: datetime) -> dict[str, Any]:
     first, last = chance.choice(FIRST_NAMES), chance.choice(LAST_NAMES)
     plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode()
-    waits = chance.random() < PENDING and (clock.now() - at) < timedelta(days=30)
+    waits = chance.random() < PENDING and (clock.now() - at) < timedelta(hours=20)
     return {
         "id": ids.new(),
         "email": f"{plain}.{last}{number}@example.{chance.choice(('org', 'net', 'com'))}".lower(),

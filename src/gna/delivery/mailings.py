@@ -241,8 +241,11 @@ def finish(tx: Connection, *, now: datetime) -> list[tuple[int, Totals]]:
     return [(row.id, totals(tx, row.id)) for row in done]
 
 
-def why_waiting(tx: Connection, mailing: int) -> str | None:
-    """What was last said to a message that waits for another try, without its address; None if all is well."""
+def why_waiting(tx: Connection, mailing: int | None) -> str | None:
+    """What was last said to a message that waits for another try, without its address; None if all is well.
+
+    Without a mailing, to one of those that are sent by themselves.
+    """
     m = messages.c
     # Who has to wait is due last, so that the index finds one at once among a million others.
     last = sa.select(m.last_error).where(m.mailing_id == mailing, is_waiting).order_by(m.due_at.desc()).limit(1)

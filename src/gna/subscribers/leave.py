@@ -21,13 +21,8 @@ def unsubscribe(tx: Connection, token: str, *, secret: str | None, now: datetime
     suppress(tx, gone, secret=secret, reason=Reason.UNSUBSCRIBED, now=now)
 
 
-def remove(tx: Connection, subscriber_id: str) -> bool:
-    """Delete a person for an admin, who may import them again; False if there is no such person."""
-    return remove_some(tx, [subscriber_id]) == 1
-
-
-def remove_some(tx: Connection, people: Collection[str]) -> int:
-    """Delete several people, given by their ids; says how many there were."""
+def remove(tx: Connection, people: Collection[str]) -> int:
+    """Delete people, given by their ids, for an admin, who may import them again; says how many there were."""
     gone = tx.scalars(sa.delete(subscribers).where(s.id.in_(people)).returning(s.email)).all()
     for email in gone:
         _forget_elsewhere(tx, email)

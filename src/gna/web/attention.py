@@ -11,10 +11,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna.campaigns import traffic
+from gna.campaigns.states import State
+from gna.campaigns.table import campaigns
+from gna.campaigns.traffic import FEW
 from gna.config import Settings
-from gna.delivery import bounces
+from gna.delivery import bounces, mailings
 from gna.feeds.poll import FAILURES
-from gna.feeds.table import f, feeds
+from gna.feeds.table import f, feed_entries, feeds
 from gna.jobs import workers
 from gna.outbox import dead_letters
 
@@ -61,6 +64,15 @@ def _settings(scene: Scene) -> Iterator[Need]:
         yield Need("no_sign_in", "/admin/settings", bad=True)
 
 
+def _waiting(scene: Scene) -> Iterator[Need]:
+    for campaign in traffic.under_way(scene.tx):
+        where, about = f"/admin/campaigns/{campaign['id']}", campaign["subject"]
+        for why in filter(None, (delivery["waiting_for"] for delivery in campaign["deliveries"])):
+            yield Need("waiting", where, about=about, why=why, bad=True)
+    if why := mailings.why_waiting(scene.tx, None):
+        yield Need("letters_wait", "/admin/settings", why=why, bad=True)
+
+
 def _held(scene: Scene) -> Iterator[Need]:
     for row in traffic.held(scene.tx):
         yield Need("held", f"/admin/campaigns/{row.id}", about=row.subject, why=row.held)
@@ -82,6 +94,13 @@ def _feeds(scene: Scene) -> Iterator[Need]:
             yield Need("feed_held", where, about=name, why=feed.held)
 
 
+def _drafts_of_feeds(scene: Scene) -> Iterator[Need]:
+    e, c = feed_entries.c, campaigns.c
+    made = sa.select(c.id, c.subject).join(feed_entries, e.campaign_id == c.id).distinct()
+    for row in scene.tx.execute(made.where(c.state == State.DRAFT, c.held.is_(None)).order_by(c.id.desc()).limit(FEW)):
+        yield Need("feed_draft", f"/admin/campaigns/{row.id}", about=row.subject)
+
+
 def _dead_letters(scene: Scene) -> Iterator[Need]:
     number = scene.tx.scalar(sa.select(sa.func.count()).select_from(dead_letters))
     if number:
@@ -96,9 +115,11 @@ def _bounces(scene: Scene) -> Iterator[Need]:
 LOOKS: tuple[Callable[[Scene], Iterator[Need]], ...] = (
     _no_worker,
     _settings,
+    _waiting,
     _left_over,
     _held,
     _feeds,
+    _drafts_of_feeds,
     _dead_letters,
     _bounces,
 )

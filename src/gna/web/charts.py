@@ -153,8 +153,12 @@ def _line(plot: Plot, values: Sequence[int]) -> Markup:
         # One day alone is a line as wide as the day.
         places = [f"{_n(plot.left)} {_n(plot.y(values[0]))}", f"{plot.canvas.width - RIGHT} {_n(plot.y(values[0]))}"]
     path, begin, end = "L".join(places), places[0].split()[0], places[-1].split()[0]
-    drawn = Markup('<path class="area" d="M{}L{} {}L{} {}Z"/><path class="line" d="M{}"/>')
-    return drawn.format(path, end, plot.floor, begin, plot.floor, path)
+    line = Markup('<path class="line" d="M{}"/>').format(path)
+    if plot.ticks[0]:
+        # An area that does not stand on zero would tell of twice as much where there is a tenth more.
+        return line
+    area = Markup('<path class="area" d="M{}L{} {}L{} {}Z"/>')
+    return area.format(path, end, plot.floor, begin, plot.floor) + line
 
 
 def _columns(plot: Plot, columns: Sequence[Sequence[int]]) -> Markup:

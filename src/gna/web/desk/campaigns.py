@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 from gna.activity import Verb
 from gna.campaigns import overview, preview, publish, writing
 from gna.campaigns.publish import Ready
+from gna.campaigns.states import State
 from gna.campaigns.table import as_seen, c
 from gna.campaigns.writing import Wish
 from gna.db import timed
@@ -45,7 +46,8 @@ async def change(request: Request, campaign_id: str, wish: Wish, *, seen: dateti
         seen=seen,
         about=after["subject"],
         target=campaign_id,
-        once_in=CHANGES_NOTED,
+        # What is scheduled goes out as it was last saved, so that each time counts.
+        once_in=CHANGES_NOTED if row.state == State.DRAFT else None,
     )
 
 

@@ -98,7 +98,7 @@ async def _in_chunks(
 
 
 def _remove(tx: Connection, people: Sequence[str]) -> int:
-    removed = leave.remove_some(tx, people)
+    removed = leave.remove(tx, people)
     if not removed:
         raise NotFound("There is no such subscriber")
     return removed

@@ -46,6 +46,23 @@ for (const button of $$('[data-theme-toggle]')) {
   });
 }
 
+// --- dialogs: the focus goes in, and stays while one is open ---------------------------------------
+const FOCUSABLE = 'a[href], button:not(:disabled), input:not([type=hidden], :disabled), select, textarea, summary, [tabindex="0"]';
+for (const dialog of $$('.dialog')) {
+  const inside = () => $$(FOCUSABLE, dialog).filter(one => one.checkVisibility());
+  dialog.addEventListener('toggle', event => {
+    if (event.newState !== 'open' || dialog.contains(document.activeElement)) return;
+    const fields = inside().filter(one => one.matches('input, select, textarea'));
+    (fields[0] || inside()[0])?.focus();
+  });
+  dialog.addEventListener('keydown', event => {
+    const all = inside(), edge = event.shiftKey ? all[0] : all.at(-1);
+    if (event.key !== 'Tab' || document.activeElement !== edge) return;
+    event.preventDefault();
+    (event.shiftKey ? all.at(-1) : all[0]).focus();
+  });
+}
+
 // --- copying ------------------------------------------------------------------------------------
 for (const button of $$('[data-copy]')) {
   button.hidden = false;

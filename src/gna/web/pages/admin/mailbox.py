@@ -20,7 +20,7 @@ from gna.web.pages.render import sandboxed
 
 SHOWN = 50
 NAME = re.compile(r"[0-9a-f-]{36}")
-URL = re.compile(r"https?://[^\s<>\"]+")
+URL = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)\]]")
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ async def show(request: Request) -> Response:
     by_day = found.mails[-found.period :]
     mails = charts.bars(
         by_week(by_day) if found.in_weeks else by_day,
-        series=(translated(N_("Sent"), lang), translated(N_("Not delivered"), lang)),
+        series=(translated(N_("Sent"), lang), translated(N_("Not sent"), lang)),
         label=translated(N_("Mails by week") if found.in_weeks else N_("Mails by day"), lang),
         language=lang,
     )

@@ -1,6 +1,6 @@
 """Numbers and moments as the visitor's language writes them, for the templates of the admin."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -36,7 +36,9 @@ def moment(context: Context, value: datetime | str) -> str:
 
     local = moment_of(value).astimezone(context["zone"])
     pattern = "d MMM, HH:mm" if local.year == clock.now().year else "d MMM y, HH:mm"
-    return str(format_datetime(local, pattern, locale=context["lang"]))
+    written = str(format_datetime(local, pattern, locale=context["lang"]))
+    # Until the browser has told its zone, which it does with scripts only.
+    return f"{written} UTC" if context["zone"] is UTC else written
 
 
 @pass_context
