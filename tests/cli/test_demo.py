@@ -32,3 +32,11 @@ def test_an_empty_database_is_filled_once(demo: Run, client: TestClient, db: Dat
     assert again.code == 1
     assert "has subscribers already" in again.err
     assert client.get("/admin/api/subscribers").json()["total"] == 1200
+
+
+def test_nobody_gets_mail_from_the_example(demo: Run, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMAIL_PROVIDER", "smtp")
+    monkeypatch.setenv("SMTP_URL", "smtp://127.0.0.1:25")
+    done = demo()
+    assert (done.code, "EMAIL_PROVIDER=mailbox" in done.err) == (1, True)
+    assert client.get("/admin/api/subscribers").json()["total"] == 0

@@ -2,13 +2,17 @@
 
 from gna import clock
 from gna.cli import start
+from gna.errors import Refused
 
 
 def demo() -> None:
-    """Fill an empty database with an example publication, to look around in; no mail is sent."""
+    """Fill an empty database with an example publication, to look around in; for the `mailbox` provider only."""
     # Imported late: the other commands start faster without it.
     from gna.cli.demo_fill import PEOPLE, fill
 
-    with start.opened() as (_, db), db.write() as tx:
+    with start.opened() as (settings, db), db.write() as tx:
+        if settings.email_provider != "mailbox":
+            # One of its campaigns is scheduled.
+            raise Refused("The example is for EMAIL_PROVIDER=mailbox, which sends nothing to anybody")
         fill(tx, now=clock.now())
     print(f"{PEOPLE:,} example people and their campaigns are there. Start with: make run, or gna serve")
