@@ -36,6 +36,8 @@ class Verb(StrEnum):
     SUBSCRIBER_CHANGED = "subscriber_changed"
     SUBSCRIBER_REMOVED = "subscriber_removed"
     SUBSCRIBERS_EXPORTED = "subscribers_exported"
+    IMPORT_UPLOADED = "import_uploaded"
+    IMPORT_DISCARDED = "import_discarded"
     IMPORT_STARTED = "import_started"
     IMPORT_STOPPED = "import_stopped"
     BOUNCE_DISMISSED = "bounce_dismissed"

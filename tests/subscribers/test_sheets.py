@@ -330,3 +330,13 @@ def test_what_a_spreadsheet_writes_comes_back_as_it_was(table: list[list[str]]) 
         assert [cells for _, cells in rows(written.getvalue())] == filled
     else:
         assert "no rows" in refusal(written.getvalue())
+
+
+def test_a_file_of_empty_rows_is_given_up_soon() -> None:
+    assert refusal("email\n" + "\n" * 20_000) == "Rows 2 to 10002 are empty. Delete empty rows, then upload it again."
+    assert refusal("email\n" + "\n" * 20_000 + "ana@example.org\n").startswith("Rows 2 to ")
+
+
+def test_empty_rows_between_and_after_people_are_passed_over() -> None:
+    found = rows("email\nana@example.org\n" + ",\n" * 50_000 + "dan@example.org\n" + "\n" * 50_000)
+    assert found == [(2, ["ana@example.org"]), (50_003, ["dan@example.org"])]

@@ -67,7 +67,8 @@ def test_a_file_is_uploaded_tried_and_imported(client: TestClient, db: Database)
     assert "Rows read: 2" in text(client, path)
     with db.read() as tx:
         assert the_subscriber(tx, "ana@example.org").nickname == "Ana Pop"
-        [row] = tx.execute(sa.select(activity)).all()
+        uploaded, row = tx.execute(sa.select(activity).order_by(activity.c.id)).all()
+        assert (uploaded.verb, uploaded.about) == (Verb.IMPORT_UPLOADED, "CSV")
         assert (row.verb, row.about, row.target) == (Verb.IMPORT_STARTED, "CSV", path.rpartition("/")[2])
         assert count(tx, chunks) == 0
     assert "people.csv" in text(client, PAGE)
@@ -200,7 +201,7 @@ def test_an_import_that_runs_shows_how_far_it_is_and_can_be_stopped(
     assert "This import does not run." in said(client, again)
     with db.read() as tx:
         verbs = tx.scalars(sa.select(activity.c.verb).order_by(activity.c.id)).all()
-    assert verbs == [Verb.IMPORT_STARTED, Verb.IMPORT_STOPPED]
+    assert verbs == [Verb.IMPORT_UPLOADED, Verb.IMPORT_STARTED, Verb.IMPORT_STOPPED]
 
 
 def test_a_trial_that_is_stopped_is_not_noted(
@@ -213,7 +214,7 @@ def test_a_trial_that_is_stopped_is_not_noted(
     client.post(f"{path}/stop", headers=HTML)
     assert "What is in the columns?" in text(client, path)
     with db.read() as tx:
-        assert count(tx, activity) == 0
+        assert count(tx, activity) == 1, "only the upload"
 
 
 def test_an_open_upload_is_discarded(client: TestClient, db: Database) -> None:
@@ -222,6 +223,8 @@ def test_an_open_upload_is_discarded(client: TestClient, db: Database) -> None:
     assert client.get(path, headers=HTML).status_code == 404
     with db.read() as tx:
         assert count(tx, chunks) == 0
+        verbs = tx.scalars(sa.select(activity.c.verb).order_by(activity.c.id)).all()
+    assert verbs == [Verb.IMPORT_UPLOADED, Verb.IMPORT_DISCARDED]
 
 
 def test_a_second_start_changes_nothing(client: TestClient, db: Database) -> None:
@@ -229,7 +232,7 @@ def test_a_second_start_changes_nothing(client: TestClient, db: Database) -> Non
     for _ in range(2):
         assert client.post(path, data=CHOSEN | {"do": "import"}, headers=HTML).headers["location"] == path
     with db.read() as tx:
-        assert count(tx, activity) == 1
+        assert count(tx, activity) == 2, "the upload and one start"
 
 
 def test_a_form_that_does_not_say_so_imports_nobody(client: TestClient, db: Database) -> None:

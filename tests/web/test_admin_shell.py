@@ -63,6 +63,23 @@ def test_a_cookie_that_is_not_ours_says_nothing(value: Any) -> None:
     shell._message(request(cookie=f"{MESSAGE}={packed}"))
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ["%(a)s", 0, {"a": "\ud800"}],
+        [["%(num)d x", "y"], False, {"num": float("inf")}],
+        [{"a": 1}, False, {}],
+        [["only one"], False, {"num": 1}],
+        ["%(a)s", 0, {"b": 1}],
+    ],
+    ids=["surrogate", "infinite", "object", "one", "missing"],
+)
+@pytest.mark.parametrize("lang", ["en", "ro"])
+def test_a_broken_message_does_not_close_the_admin(client: TestClient, broken: Any, lang: str) -> None:
+    cookie = f"{MESSAGE}={base64.urlsafe_b64encode(json.dumps(broken).encode()).decode()}"
+    assert client.get("/admin", headers=HTML | {"Cookie": cookie, "Accept-Language": lang}).status_code == 200
+
+
 @pytest.mark.parametrize("said", ["%(x)999999999s", "%s", "%(x", "%%", "100%"])
 def test_a_message_is_no_pattern_to_be_played_with(said: str) -> None:
     assert len(Message(said, bad=False, values={"x": 1}).text("en")) < 20
@@ -78,6 +95,7 @@ def test_a_message_is_no_pattern_to_be_played_with(said: str) -> None:
         ("http://evil.example/admin/feeds", "/admin"),
         ("", "/admin"),
         ("nonsense", "/admin"),
+        ("http://[", "/admin"),
     ],
 )
 def test_after_a_form_one_is_where_one_was(referer: str, to: str) -> None:

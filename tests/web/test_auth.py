@@ -95,6 +95,10 @@ def test_the_mailbox_opens_to_this_machine(client: TestClient) -> None:
         {"X-Forwarded-For": "203.0.113.7"},  # a proxy on this machine that lets the world in
         {"CF-Connecting-IP": "203.0.113.7"},
         {"Forwarded": "for=203.0.113.7"},
+        {"Client-IP": "203.0.113.7"},
+        {"X-Azure-ClientIP": "203.0.113.7"},
+        {"X-Envoy-External-Address": "203.0.113.7"},
+        {"X-Amzn-Trace-Id": "Root=1"},
     ],
 )
 def test_without_sign_in_admin_answers_only_to_this_machine(
@@ -187,3 +191,19 @@ def test_without_sign_in_another_site_changes_nothing(headers: dict[str, str], s
     settings = settings_of({"DISABLE_AUTH": "true"})
     client = TestClient(gate(settings), base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000))
     assert client.post("/admin/api/campaigns", headers=headers).status_code == status
+
+
+CROSS = {"Sec-Fetch-Site": "cross-site"}
+VISIT = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+def test_another_site_may_lead_to_a_page_and_take_nothing(client: TestClient) -> None:
+    assert client.get("/admin/mailbox", headers=CROSS | VISIT).status_code == 200
+    assert client.get("/admin/mailbox", headers=CROSS | {"Sec-Fetch-Mode": "no-cors"}).status_code == 403
+    for path in ("/admin/api/subscribers", "/admin/api/subscribers/export.csv"):
+        assert client.get(path, headers=CROSS | VISIT).status_code == 403
+        assert client.get(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+        assert client.get(path).status_code == 200
+    assert client.get("/admin/api/activity").json()["total"] == 2, "one export from here, one by a program"
+    client.head("/admin/api/subscribers/export.csv")
+    assert client.get("/admin/api/activity").json()["total"] == 2

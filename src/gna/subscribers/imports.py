@@ -22,7 +22,7 @@ from gna.subscribers.sheets import header_of, sheets
 CHUNK = 512 * 1024
 KEPT = timedelta(days=7)
 # Addresses lie in an open upload, and perhaps nobody comes back to it.
-KEPT_OPEN = timedelta(days=1)
+KEPT_OPEN = timedelta(hours=2)
 
 
 class State(StrEnum):

@@ -13,6 +13,9 @@ SAMPLE = 64 * 1024
 # One row. A field has the 128 kB of the csv module, whose limit belongs to the whole process and stays as it is.
 LONGEST_ROW = 1024 * 1024
 NUL = "\0"
+# So many rows in a row may be blank: as many as a spreadsheet has, and far fewer before anybody stands there, so that
+# whoever asks what a file is has the answer soon.
+MOST_BLANK, MOST_BLANK_BEFORE = 2**20, 10_000
 
 Opener = Callable[[], IO[bytes]]
 
@@ -48,7 +51,7 @@ def _blank(cells: Sequence[str]) -> bool:
 
 def records(opener: Opener, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, the header included, with its number."""
-    number = 0
+    number, last, found = 0, 0, 0
     with _text(opener) as text:
         lines = _Lines(text)
         # Strict: a stray quotation mark would otherwise swallow the rows up to the next one, and the people in them.
@@ -57,7 +60,10 @@ def records(opener: Opener, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             for number, cells in enumerate(cells_of, start=1):
                 lines.held = 0
                 if not _blank(cells):
+                    last, found = number, found + 1
                     yield number, cells
+                elif number - last > (MOST_BLANK if found > 1 else MOST_BLANK_BEFORE):
+                    raise NoPeople(f"Rows {last + 1} to {number} are empty. Delete empty rows, then upload it again.")
         except (csv.Error, _TooLong) as error:
             raise Refused(
                 f"Row {number + 1} cannot be read: it is too long, or a quotation mark is missing or too many."

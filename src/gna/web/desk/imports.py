@@ -2,8 +2,10 @@
 
 import asyncio
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request
 from sqlalchemy.engine import Connection
@@ -23,6 +25,11 @@ from gna.web.desk import do
 from gna.web.ground import ground
 from gna.web.identity import who
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# A file is looked at here, not among the threads that send and compose: it may take long, and several may come.
+ASIDE = ThreadPoolExecutor(2, "uploads")
 # Up to here the answer waits for the end of the import; a larger file is a job to watch.
 SMALL = 256 * 1024
 # A page with more columns to choose for would be of no use to anybody.
@@ -31,8 +38,8 @@ MOST_NAMED = 100
 
 async def accept(request: Request, file: UploadFile, *, said: object, dry_run: bool) -> Any:
     """Import a file at once, or only count; says how far it is, which for a small one is the end."""
-    mapping = await asyncio.to_thread(imports.parse_mapping, said, file.file)
-    about = TITLES[await asyncio.to_thread(_format, file, mapping)]
+    mapping = await _aside(imports.parse_mapping, said, file.file)
+    about = TITLES[await _aside(_format, file, mapping)]
     worker, by = _worker(request, file.size or 0), who(request).name
 
     def accepted(tx: Connection) -> str:
@@ -49,8 +56,16 @@ async def accept(request: Request, file: UploadFile, *, said: object, dry_run: b
 
 async def keep(request: Request, file: UploadFile) -> str:
     """Keep a file open until it has been said what its columns are; Refused if nobody could."""
-    format = await asyncio.to_thread(_readable, file)
-    return await ground(request).db.run(timed(imports.keep), file.file, name=name_of(file), format=format)
+    format = await _aside(_readable, file)
+    by = who(request).name
+
+    def kept(tx: Connection) -> str:
+        import_id: str = timed(imports.keep)(tx, file.file, name=name_of(file), format=format)
+        about = TITLES[format or "csv"]
+        activity.note(tx, by=by, verb=Verb.IMPORT_UPLOADED, about=about, target=import_id, now=db.now(tx))
+        return import_id
+
+    return await ground(request).db.run(kept)
 
 
 async def start(request: Request, import_id: str, *, mapping: Mapping, trial: bool) -> Any:
@@ -76,7 +91,8 @@ async def stop(request: Request, import_id: str) -> None:
 
 async def discard(request: Request, import_id: str) -> None:
     """Forget a file that lies open."""
-    await ground(request).run(imports.discard, import_id)
+    row = await ground(request).look(imports.the_import, import_id)
+    await do(request, Verb.IMPORT_DISCARDED, imports.discard, import_id, about=_title(row))
 
 
 def name_of(file: UploadFile) -> str:
@@ -97,11 +113,15 @@ def _worker(request: Request, size: int) -> Importer | None:
 async def _go_on(request: Request, import_id: str, worker: Importer | None) -> Any:
     here = ground(request)
     if worker:
-        await asyncio.to_thread(worker.finish, import_id)
+        await _aside(worker.finish, import_id)
     else:
         here.ring("import")
     here.ring("send")
     return await here.look(imports.the_import, import_id)
+
+
+async def _aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    return await asyncio.get_running_loop().run_in_executor(ASIDE, partial(work, *args, **kwargs))
 
 
 def _format(file: UploadFile, mapping: Mapping) -> str:

@@ -47,13 +47,19 @@ def _reason(context: Context, text: str) -> str:
 
 
 @pass_context
+def _said(context: Context, text: str) -> str:
+    """What the code said, in the page's language; unlike `_`, for text that may hold anybody's words."""
+    return translated(text, context["lang"])
+
+
+@pass_context
 def _day(context: Context, moment: datetime) -> str:
     """The day in the page's language."""
     return day(moment, context["lang"])
 
 
 templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-templates.filters |= {"reason": _reason, "day": _day}
+templates.filters |= {"reason": _reason, "said": _said, "day": _day}
 
 
 def page(

@@ -1,7 +1,6 @@
 """What every page of the admin stands in: navigation, language, zone, and messages from the page before."""
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from gna import clock
 from gna.errors import Refused
 from gna.web.ground import ground
 from gna.web.identity import who
-from gna.web.language import catalog, language_of
+from gna.web.language import LANGUAGES, catalog, language_of
 from gna.web.pages.admin.words import FILTERS
 from gna.web.pages.render import templates
 from gna.web.paging import Paging
@@ -108,7 +107,10 @@ def go(to: str, said: str | tuple[str, str] = "", *, bad: bool = False, **values
 
 def back(request: Request) -> str:
     """Where the form was that was sent; the overview if the browser does not tell."""
-    before = urlsplit(request.headers.get("referer", ""))
+    try:
+        before = urlsplit(request.headers.get("referer", ""))
+    except ValueError:  # an address that is none
+        return "/admin"
     is_ours = before.netloc == request.headers.get("host") and re.match(r"/admin(/|$)", before.path)
     return before._replace(scheme="", netloc="", fragment="").geturl() if is_ours else "/admin"
 
@@ -157,8 +159,10 @@ def _message(request: Request) -> Message | None:
     try:
         said, bad, values = json.loads(base64.urlsafe_b64decode(request.cookies.get(MESSAGE, "")))
         message = Message(tuple(said) if isinstance(said, list) else said, bool(bad), dict(values))
-        message.text("en")
-    except (binascii.Error, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        for lang in LANGUAGES:
+            message.text(lang).encode()
+    # Whoever wrote such a cookie, a neighbour under our domain perhaps, shall not close the admin with it.
+    except Exception:
         return None
     return message
 
