@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from gna import clock, outbox
 from gna.db import Database, timed
 from gna.delivery import bounces, dead_letters, mailings
+from gna.delivery.bounces import Bounce
 from gna.delivery.claim import Claimed, Lanes
 from gna.delivery.pace import Pace
 from gna.delivery.sender import Sender
@@ -180,6 +182,25 @@ def test_who_leaves_while_it_is_written_down_waits_and_is_forgotten(
     settled(db, [(one, NO_SUCH) for one in claimed])
     leaving.join(30)
     assert [row.email for row in rows(db)] == ["p0@example.org"]
+
+
+def test_two_workers_who_are_refused_at_the_same_people_do_not_wait_in_a_circle(db: Database) -> None:
+    with db.write() as tx:
+        people = sorted(a_subscriber(tx, email=email) for email in ("a@example.org", "b@example.org"))
+    first, second = (Bounce(person, f"{at}@example.org", "550 no such mailbox") for at, person in enumerate(people))
+
+    def notes() -> None:
+        with db.write() as tx:
+            bounces.note(tx, [second, first], now=clock.now())
+
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as tx:
+            bounces.note(tx, [first], now=clock.now())
+            other = pool.submit(notes)
+            wait([other], 0.5)
+            bounces.note(tx, [second], now=clock.now())
+        other.result(30)
+    assert len(rows(db)) == 2
 
 
 def test_what_another_worker_has_now_is_not_ours_to_tell(db: Database) -> None:

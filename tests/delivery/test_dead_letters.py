@@ -1,4 +1,5 @@
 import asyncio
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 import sqlalchemy as sa
@@ -79,6 +80,35 @@ def test_a_message_that_is_not_there_any_more_cannot_be_sent_again(db: Database,
         tx.execute(sa.delete(messages))
     with db.write() as tx, pytest.raises(NotAllowedNow):
         timed(dead_letters.replay)(tx, letter)
+
+
+def test_it_can_be_thrown_away_once(db: Database, provider: FakeProvider) -> None:
+    _, letter = buried(db, provider)
+    with db.write() as tx:
+        dead_letters.drop(tx, letter)
+        assert (count(tx, outbox.dead_letters), count(tx, messages)) == (0, 0)
+    with db.write() as tx, pytest.raises(NotFound):
+        dead_letters.drop(tx, letter)
+
+
+def test_a_letter_is_thrown_away_after_its_message_is(db: Database, provider: FakeProvider) -> None:
+    """Another takes the message, then the letter: neither waits for the other in a circle."""
+    _, letter = buried(db, provider)
+
+    def drops() -> None:
+        with db.write() as tx:
+            dead_letters.drop(tx, letter)
+
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as tx:
+            tx.execute(sa.update(messages).values(status="pending"))
+            dropping = pool.submit(drops)
+            wait([dropping], 0.5)
+            tx.execute(sa.delete(outbox.dead_letters))
+        with pytest.raises(NotFound):
+            dropping.result(30)
+    with db.read() as tx:
+        assert count(tx, messages) == 1
 
 
 @pytest.mark.parametrize("how", ["leaves", "asks again", "moves", "is forgotten"])

@@ -60,7 +60,9 @@ def people_of(tx: Connection, message_ids: Collection[str]) -> dict[str, Person]
 
 def note(tx: Connection, bounced: Sequence[Bounce], *, now: datetime) -> None:
     """Write down who could not be reached, in the transaction that gives their messages up."""
-    tx.execute(_keep(tx), [{"id": ids.new(), **one._asdict(), "created_at": now} for one in bounced])
+    # In one order: two workers with the same two people would wait for each other.
+    rows = [{"id": ids.new(), **one._asdict(), "created_at": now} for one in sorted(bounced)]
+    tx.execute(_keep(tx), rows)
 
 
 def listed(tx: Connection, *, page: int, per_page: int, now: datetime) -> tuple[list[dict[str, Any]], int]:

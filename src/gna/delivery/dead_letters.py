@@ -80,10 +80,12 @@ def replay_all(tx: Connection, letter_ids: Collection[str], *, now: datetime) ->
 
 def drop(tx: Connection, letter_id: str) -> None:
     """Throw it away together with its message; nobody is told what it said."""
-    gone = tx.execute(sa.delete(dead_letters).where(d.id == letter_id).returning(d.message_id)).one_or_none()
-    if gone is None:
+    # The message first: whoever leaves, or sends it again, takes the two in this order.
+    its = sa.select(d.message_id).where(d.id == letter_id).scalar_subquery()
+    gone = tx.execute(sa.delete(messages).where(m.id == its, is_given_up)).rowcount
+    gone += tx.execute(sa.delete(dead_letters).where(d.id == letter_id)).rowcount
+    if not gone:
         raise NotFound(UNKNOWN)
-    tx.execute(sa.delete(messages).where(m.id == gone.message_id, is_given_up))
 
 
 def _shown(row: Any) -> dict[str, Any]:
