@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,13 @@ from starlette.testclient import TestClient
 
 from gna import clock
 from gna.activity import Verb, activity
+from gna.campaigns import writing
+from gna.campaigns.writing import Wish
 from gna.db import Database
+from gna.web.ground import Ground
 from gna.web.pages.admin import shell
 from gna.web.pages.admin.shell import MESSAGE, Message, back, go
+from tests.conftest import settings_for, visitor
 from tests.factories import a_subscriber
 
 HTML = {"Accept": "text/html"}
@@ -49,6 +54,56 @@ def test_a_message_is_shown_once_on_the_next_page(client: TestClient) -> None:
     assert 'role="status"' in answer.text
     assert f'{MESSAGE}=""' in answer.headers["set-cookie"]
     assert "set-cookie" not in client.get("/admin", headers=HTML).headers
+
+
+def test_a_message_waits_for_the_page_that_is_shown(client: TestClient) -> None:
+    cookie = said_by(go("/admin", "It is done."))
+    answer = client.get("/admin/feeds?page=2", headers=HTML | cookie)
+    assert (answer.status_code, "set-cookie" in answer.headers) == (303, False)
+    assert "It is done." in client.get(answer.headers["Location"], headers=HTML | cookie).text
+
+
+@pytest.mark.parametrize("letter", ["a", "ț", "🦉", "\0"])
+def test_a_long_message_is_cut_so_that_the_browser_keeps_it(client: TestClient, letter: str) -> None:
+    answer = go("/admin", "It went to %(whom)s.", whom=letter * 5000)
+    assert len(answer.headers["set-cookie"]) < 3500
+    assert f"It went to {letter * 9}" in client.get("/admin", headers=HTML | said_by(answer)).text
+
+
+@pytest.mark.parametrize(("scheme", "is_secure"), [("http", False), ("https", True)])
+def test_a_message_goes_as_the_pages_do(
+    db: Database, database_url: str, tmp_path: Path, scheme: str, is_secure: bool
+) -> None:
+    settings = settings_for(database_url, tmp_path, PLATFORM_BASE_URL=f"{scheme}://127.0.0.1:8000")
+    with visitor(Ground(settings, db, lambda _: None)) as client:
+        cookie = client.post("/admin/subscribers/some", headers=HTML).headers["set-cookie"]
+    assert cookie.startswith(f"{MESSAGE}=")
+    assert ("Secure" in cookie) is is_secure
+
+
+LISTS = ("activity", "bounces", "campaigns", "dead-letters", "feeds", "import", "subscribers")
+
+
+@pytest.mark.parametrize("path", [f"/admin/{name}" for name in LISTS])
+def test_a_page_behind_the_last_leads_to_the_last(client: TestClient, path: str) -> None:
+    answer = client.get(f"{path}?page=9&per_page=1", headers=HTML)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{path}?per_page=1&page=1")
+    assert client.get(answer.headers["Location"], headers=HTML).status_code == 200
+
+
+def test_and_what_was_looked_for_stays(client: TestClient, db: Database) -> None:
+    with db.write() as tx:
+        for number in range(5):
+            writing.create(tx, Wish({"subject": f"Issue {number}", "body": "x"}), now=clock.now())
+    answer = client.get("/admin/campaigns?page=9&per_page=2&q=issue", headers=HTML)
+    assert answer.headers["Location"] == "/admin/campaigns?per_page=2&q=issue&page=3"
+    assert "Issue 0" in client.get(answer.headers["Location"], headers=HTML).text
+
+
+def test_a_method_that_a_page_does_not_know_is_told_which_it_knows(client: TestClient) -> None:
+    answer = client.put("/admin/bounces", headers=HTML)
+    assert (answer.status_code, "There is nothing here" in answer.text) == (405, True)
+    assert "GET" in answer.headers["Allow"]
 
 
 def test_a_message_counts_in_the_visitors_language() -> None:

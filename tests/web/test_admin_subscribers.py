@@ -95,10 +95,6 @@ class TestList:
             lists.put_on(tx, [ana], "news", now=NOW)
         assert "<option>news</option>" in shows(client, LIST)
 
-    def test_a_page_behind_the_last_leads_to_the_last(self, client: TestClient, ana: str, ion: str) -> None:
-        answer = client.get(f"{LIST}?page=9&per_page=1&q=example", headers=HTML)
-        assert (answer.status_code, answer.headers["Location"]) == (303, f"{LIST}?per_page=1&q=example&page=2")
-
     @pytest.mark.parametrize("query", ["status=x", "list=%20no", "q=%00", "page=0"])
     def test_what_cannot_be_asked_is_a_page_with_a_reason(self, client: TestClient, query: str) -> None:
         assert "That is not possible" in shows(client, f"{LIST}?{query}", 400)

@@ -116,6 +116,9 @@ def test_a_visitor_in_a_browser_gets_a_page_when_the_database_is_away(settings: 
             assert "try again in a minute" in answer.text
             assert answer.headers["Retry-After"] == "5"
         assert client.get("/healthz", headers=browser).json() == {"error": "Service temporarily unavailable"}
+        of_the_admin = client.get("/admin/bounces", headers=browser)
+        assert "The database does not answer" in of_the_admin.text
+        assert (of_the_admin.status_code, of_the_admin.headers["Retry-After"]) == (503, "5")
     away.close()
 
 

@@ -53,7 +53,7 @@ async def answer(request: Request, error: Exception) -> Response:
         # The reason is for the operator; a stranger learns only that it is not their fault.
         logger.error("request refused" if isinstance(error, GnaError) else "request failed", exc_info=error)
     if is_admin_page(request) and not isinstance(error, Misconfigured):
-        return trouble(request, status, _reason(error) if status < 500 else "")
+        return trouble(request, status, _reason(error) if status < 500 else "", _headers(error))
     if isinstance(error, HTTPException):
         return _of_http(request, error)
     if isinstance(error, GnaError):
@@ -78,6 +78,13 @@ def _reason(error: Exception) -> str:
     if isinstance(error, HTTPException):
         return _http_reason(error)
     return _validation_reason(error) if isinstance(error, RequestValidationError) else str(error)
+
+
+def _headers(error: Exception) -> Mapping[str, str] | None:
+    """What a program that gets the page needs to know besides."""
+    if isinstance(error, HTTPException):
+        return error.headers
+    return LATER if isinstance(error, DatabaseAway) else None
 
 
 def _of_http(request: Request, error: HTTPException) -> Response:

@@ -14,7 +14,7 @@ from gna.campaigns.table import campaigns
 from gna.feeds.table import feeds
 from gna.subscribers.imports import imports
 from gna.web.ground import ground
-from gna.web.pages.admin.shell import N_, paging, screen
+from gna.web.pages.admin.shell import N_, beyond, paging, screen
 
 # What a verb is about, by its first word, and where it is shown.
 PLACES = {
@@ -37,6 +37,8 @@ async def show(request: Request) -> Response:
     number, asked = paging(request, "50"), request.query_params
     chosen = {"who": asked.get("who", ""), "area": asked.get("area", "")}
     entries, total = await ground(request).look(_look, page=number.page, per_page=number.per_page, **chosen)
+    if elsewhere := beyond(request, number, total):
+        return elsewhere
     return screen(request, "activity.html", entries=entries, total=total, paging=number, areas=AREAS, chosen=chosen)
 
 

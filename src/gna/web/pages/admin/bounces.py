@@ -10,7 +10,7 @@ from gna.errors import Refused
 from gna.web.body import parse_id
 from gna.web.desk import letters
 from gna.web.ground import ground
-from gna.web.pages.admin.shell import N_, NN_, back, form, go, paging, screen
+from gna.web.pages.admin.shell import N_, NN_, back, beyond, form, go, paging, screen
 from gna.web.paging import MOST
 
 LIST = "/admin/bounces"
@@ -24,6 +24,8 @@ async def list_bounces(request: Request) -> Response:
     """The last seven days, newest first."""
     at = paging(request)
     found, total = await ground(request).look(timed(bounces.listed), page=at.page, per_page=at.per_page)
+    if elsewhere := beyond(request, at, total):
+        return elsewhere
     return screen(request, "bounces.html", bounces=found, total=total, paging=at)
 
 

@@ -13,7 +13,7 @@ from gna.web.body import parse_id
 from gna.web.desk import campaigns as desk
 from gna.web.ground import ground
 from gna.web.pages.admin import campaign_compose, campaign_steps
-from gna.web.pages.admin.shell import N_, form, go, paging, screen
+from gna.web.pages.admin.shell import N_, beyond, form, go, paging, screen
 
 HOME = "/admin/campaigns"
 CHIPS = (
@@ -30,6 +30,8 @@ async def list_campaigns(request: Request) -> Response:
     asked, pages = request.query_params, paging(request)
     state, q = overview.parse_state(asked.get("state", "")), parse_query(asked.get("q", ""))
     found = await ground(request).look(finding.find, q=q, state=state, page=pages.page, per_page=pages.per_page)
+    if elsewhere := beyond(request, pages, found.total):
+        return elsewhere
     counts = {**found.counts, "": found.counts.total()}
     chips = [(str(value), label, counts.get(value, 0)) for value, label in CHIPS]
     return screen(request, "campaigns.html", found=found, chips=chips, state=state or "", q=q, paging=pages)

@@ -9,7 +9,7 @@ from gna.errors import Refused
 from gna.web.body import parse_id
 from gna.web.desk import letters
 from gna.web.ground import ground
-from gna.web.pages.admin.shell import N_, NN_, back, form, go, paging, screen
+from gna.web.pages.admin.shell import N_, NN_, back, beyond, form, go, paging, screen
 from gna.web.paging import MOST
 
 LIST = "/admin/dead-letters"
@@ -25,6 +25,8 @@ async def list_letters(request: Request) -> Response:
     """Newest first."""
     at = paging(request)
     found, total = await ground(request).look(dead_letters.listed, page=at.page, per_page=at.per_page)
+    if elsewhere := beyond(request, at, total):
+        return elsewhere
     return screen(request, "dead_letters.html", letters=found, total=total, paging=at)
 
 

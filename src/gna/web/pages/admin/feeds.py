@@ -16,7 +16,7 @@ from gna.web.body import parse_id
 from gna.web.desk import feeds as desk
 from gna.web.ground import ground
 from gna.web.language import language_of, translated
-from gna.web.pages.admin.shell import N_, NN_, Fields, form, go, paging, screen, zone_of
+from gna.web.pages.admin.shell import N_, NN_, Fields, beyond, form, go, paging, screen, zone_of
 
 NEW = {
     "url": "",
@@ -100,6 +100,8 @@ async def show_all(request: Request) -> Response:
     """All feeds, newest first."""
     pages = paging(request)
     found, total = await ground(request).look(directory.listed, page=pages.page, per_page=pages.per_page)
+    if elsewhere := beyond(request, pages, total):
+        return elsewhere
     rows = [feed | {"condition": state_of(feed)} for feed in found]
     return screen(request, "feeds.html", feeds=rows, paging=pages, total=total, weekdays=WEEKDAYS)
 

@@ -20,7 +20,7 @@ from gna.web.body import content_type, parse_id
 from gna.web.desk import imports as desk
 from gna.web.ground import ground
 from gna.web.pages.admin.import_words import BADGES, COUNTED, FATES, TARGETS
-from gna.web.pages.admin.shell import N_, Fields, form, go, paging, screen
+from gna.web.pages.admin.shell import N_, Fields, beyond, form, go, paging, screen
 
 LIST = "/admin/import"
 RUNS = (State.WAITING, State.RUNNING)
@@ -30,6 +30,8 @@ async def list_imports(request: Request) -> Response:
     """Where a file is uploaded, and what was imported before."""
     asked = paging(request)
     rows, total = await ground(request).look(imports.newest, page=asked.page, per_page=asked.per_page)
+    if elsewhere := beyond(request, asked, total):
+        return elsewhere
     shown = [_summary(row) for row in rows]
     return screen(request, "imports.html", imports=shown, paging=asked, total=total, titles=TITLES)
 

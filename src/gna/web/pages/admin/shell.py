@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
+from starlette.types import Receive, Scope, Send
 
 from gna import clock
 from gna.errors import Refused
@@ -27,6 +28,8 @@ PER_PAGE = "20"
 MESSAGE, ZONE, THEME = "gna_said", "gna_zone", "gna_theme"
 # Long enough for the next page to load, short enough that it is not shown on a later one.
 MESSAGE_SECONDS = 60
+# A browser drops a cookie above 4 kB without a word.
+MESSAGE_LONGEST = 3000
 FIELDS_MAX = 500
 # Nothing but this is filled in: the message comes back from the browser.
 PLACE = re.compile(r"%\(([a-z_]+)\)[sd]")
@@ -73,7 +76,9 @@ class Message:
         return PLACE.sub(lambda place: str(self.values[place[1]]), text) if self.values else text
 
 
-def screen(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def screen(
+    request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
+) -> HTMLResponse:
     """A page of the admin, in the visitor's language and time zone."""
     settings, path, lang = ground(request).settings, request.url.path, language_of(request)
     message = _message(request)
@@ -90,7 +95,7 @@ def screen(request: Request, template: str, *, status: int = 200, **values: Any)
         "message": message and {"text": message.text(lang), "bad": message.bad},
     }
     html = templates.get_template(f"admin/{template}").render(**shared, **values)
-    answer = HTMLResponse(html, status, {"X-Robots-Tag": "noindex", "Content-Language": lang})
+    answer = HTMLResponse(html, status, {"X-Robots-Tag": "noindex", "Content-Language": lang, **(headers or {})})
     if message:
         answer.delete_cookie(MESSAGE, path="/admin")
     return answer
@@ -98,11 +103,37 @@ def screen(request: Request, template: str, *, status: int = 200, **values: Any)
 
 def go(to: str, said: str | tuple[str, str] = "", *, bad: bool = False, **values: Any) -> Response:
     """Show another page next, and there say what happened."""
-    answer = RedirectResponse(to, 303)
+    answer = Going(to, 303)
     if said:
-        packed = base64.urlsafe_b64encode(json.dumps([said, bad, values]).encode()).decode()
+        packed = _packed(said, bad, values)
         answer.set_cookie(MESSAGE, packed, MESSAGE_SECONDS, path="/admin", httponly=True, samesite="strict")
     return answer
+
+
+class Going(RedirectResponse):
+    """The way to another page; where readers come by https its message goes by https only."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, once it is known to whom."""
+        is_secure = ground(Request(scope)).settings.base_url.startswith("https:")
+        if is_secure and "set-cookie" in self.headers:
+            self.headers["set-cookie"] += "; Secure"
+        await super().__call__(scope, receive, send)
+
+
+def _packed(said: str | tuple[str, str], bad: bool, values: Mapping[str, Any]) -> str:
+    """A message for a cookie; what fills it is cut until it fits."""
+    longest, kept = MESSAGE_LONGEST, values
+    while True:
+        packed = base64.urlsafe_b64encode(json.dumps([said, bad, kept]).encode()).decode()
+        if len(packed) <= MESSAGE_LONGEST or not longest:
+            return packed
+        longest //= 2
+        kept = {name: _cut(value, longest) for name, value in values.items()}
+
+
+def _cut(value: Any, longest: int) -> Any:
+    return f"{value[:longest]}…" if isinstance(value, str) and len(value) > longest else value
 
 
 def back(request: Request) -> str:
@@ -147,6 +178,15 @@ def paging(request: Request, per_page: str = PER_PAGE) -> Paging:
     """The page that the address asks for."""
     asked = request.query_params
     return Paging.parse(asked.get("page", "1"), asked.get("per_page", per_page))
+
+
+def beyond(request: Request, asked: Paging, total: int) -> Response | None:
+    """The way to the last page for whoever asks for a later one: its rows were removed, or the number is mistyped."""
+    last = max(-(-total // asked.per_page), 1)
+    if asked.page <= last:
+        return None
+    # A message that came along is shown there.
+    return go(f"{request.url.path}{_query(request, {'page': last})}")
 
 
 def zone_of(request: Request) -> tzinfo:

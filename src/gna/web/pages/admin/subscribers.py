@@ -15,7 +15,7 @@ from gna.subscribers.wanted import Wanted
 from gna.web.body import parse_id
 from gna.web.desk import subscribers as desk
 from gna.web.ground import ground, within
-from gna.web.pages.admin.shell import N_, NN_, Fields, back, form, go, paging, screen
+from gna.web.pages.admin.shell import N_, NN_, Fields, back, beyond, form, go, paging, screen
 
 LIST = "/admin/subscribers"
 ASKED = N_("A mail with a link is on its way. They are a subscriber once they click it.")
@@ -47,9 +47,8 @@ async def list_people(request: Request) -> Response:
     wanted = Wanted.parse(q=asked.get("q", ""), status=asked.get("status", ""), list_key=asked.get("list", ""))
     people, totals = await within(directory.find(here.db, wanted, page=at.page, per_page=at.per_page))
     total = totals.of(wanted.status)
-    if not people and total:
-        # The last of a page were removed, or the number is mistyped.
-        return go(f"{LIST}?{request.url.include_query_params(page=-(-total // at.per_page)).query}")
+    if elsewhere := beyond(request, at, total):
+        return elsewhere
     known = await here.look(lists.known)
     return screen(
         request, "subscribers.html", people=people, totals=totals, total=total, wanted=wanted, paging=at, known=known

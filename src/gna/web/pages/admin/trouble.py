@@ -1,5 +1,7 @@
 """What an admin sees when something did not work: a page that says what to do, or the form again with the reason."""
 
+from collections.abc import Mapping
+
 from fastapi import Request, Response
 
 from gna.web.identity import IDENTITY
@@ -24,11 +26,12 @@ def is_admin_page(request: Request) -> bool:
     return is_page and IDENTITY in request.scope and wants_html(request)
 
 
-def trouble(request: Request, status: int, reason: str) -> Response:
+def trouble(request: Request, status: int, reason: str, headers: Mapping[str, str] | None = None) -> Response:
     """The page for an error; a form that was refused is shown again where it was, with the reason."""
     lang = language_of(request)
     said = f"{translated(reason, lang).rstrip('.')}."
     if request.method == "POST" and status < 500:
         return go(back(request), "%(reason)s", bad=True, reason=said)
     title, advice = TOLD.get(status, (NOT_NOW, said) if status < 500 else FAILED)
-    return screen(request, "trouble.html", status=status, title=translated(title, lang), said=translated(advice, lang))
+    told = {"title": translated(title, lang), "said": translated(advice, lang)}
+    return screen(request, "trouble.html", status=status, headers=headers, **told)
