@@ -11,6 +11,7 @@ import pytest
 from jwt.algorithms import RSAAlgorithm
 from starlette.testclient import TestClient
 
+from gna.web.access import keys
 from gna.web.access.keys import read
 from tests.gate import HEADER, INVALID, LATER, NEEDED, Clock, gate, named, unknown, visit
 from tests.issuer import ANA, CERTS, Issuer, private, public, signed
@@ -162,6 +163,24 @@ def test_a_server_that_is_not_there_is_a_503(web: Web) -> None:
         assert visit(guest, issuer.token()) == (503, LATER)
         assert visit(guest, "garbage") == (403, INVALID)
         assert visit(guest, None) == (401, NEEDED)
+
+
+def test_any_other_failure_is_as_if_nobody_had_answered(
+    guest: TestClient,
+    issuer: Issuer,
+    seconds: Clock,
+    logged: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("no room for the library")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keys, "read", fails)
+        assert visit(guest, issuer.token()) == (503, LATER)
+    assert "no room for the library" in logged()
+    seconds.passes(1)
+    assert visit(guest, issuer.token()) == named()
 
 
 def test_old_keys_are_good_while_the_new_ones_cannot_be_had(

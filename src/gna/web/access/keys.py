@@ -86,9 +86,11 @@ class Keys:
     async def _renew(self) -> None:
         try:
             found = await fetch(self._url, self._algorithm)
-        except Unreachable as error:
+        except Exception as error:  # whatever it was, there are no new keys, and nobody else would tell
             self._is_away = True
-            logger.error("the keys of sign-in cannot be fetched", reason=str(error), kept=len(self._known))
+            trace = None if isinstance(error, Unreachable) else error
+            kept = len(self._known)
+            logger.error("the keys of sign-in cannot be fetched", reason=str(error), kept=kept, exc_info=trace)
             return
         if not self._known:
             # The first fetch does not count: a key that is made right after it shall be found.
