@@ -145,6 +145,18 @@ def test_what_is_to_do_before_the_first_campaign() -> None:
     assert [task.title for task in tasks(everything) if not task.is_done] == ["SPF, DKIM and DMARC in DNS"]
 
 
+def test_sign_in_is_done_with_a_proxy_of_another_make_too() -> None:
+    def is_done(**environ: str) -> bool | None:
+        return next(task.is_done for task in tasks(loaded(**environ)) if task.title == "Sign-in for this dashboard")
+
+    other = {
+        "CF_ACCESS_CERTS_URL": "https://auth.example.org/.well-known/pomerium/jwks.json",
+        "CF_ACCESS_ISSUER": "auth.example.org",
+    }
+    assert is_done(**other, CF_ACCESS_AUD="news.example.org")
+    assert not is_done(**other)
+
+
 def test_the_snippets_hold_this_servers_address() -> None:
     for snippet in snippets("https://news.example.org", "en"):
         assert "https://news.example.org/" in snippet.text

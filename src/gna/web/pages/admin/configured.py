@@ -126,8 +126,11 @@ def tasks(settings: Settings) -> Iterator[Task]:
 def _guards(settings: Settings) -> Iterator[Task]:
     yield Task(
         N_("Sign-in for this dashboard"),
-        N_("Put it behind Cloudflare Access: set CF_ACCESS_TEAM_NAME and CF_ACCESS_AUD, and leave DISABLE_AUTH out."),
-        bool(settings.cf_access_team_name and settings.cf_access_aud) and not settings.disable_auth,
+        N_(
+            "Put it behind a proxy where people sign in, as docs/guides/access.md tells "
+            "(Cloudflare Access, Pomerium, …), and leave DISABLE_AUTH out."
+        ),
+        not settings.sign_in_lacks and not settings.disable_auth,
     )
     yield Task(
         N_("A key of your own"),
