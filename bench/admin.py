@@ -38,6 +38,7 @@ PAGES = (
     "/admin/campaigns?page=50",
     "/admin/campaigns?q=issue",
     "/admin/campaigns/{draft}",
+    "/admin/campaigns/{draft}/send",
     "/admin/campaigns/{campaign}",
     "/admin/subscribers",
     f"/admin/subscribers?page={MIDDLE}",
@@ -60,10 +61,10 @@ PAGES = (
     "/admin/import",
     "/admin/bounces",
     "/admin/dead-letters",
-    "/admin/messages",
     "/admin/feeds",
     "/admin/activity",
     "/admin/settings",
+    "/admin/settings/dns",
 )
 
 
