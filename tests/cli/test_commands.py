@@ -147,6 +147,12 @@ def test_check_shows_brackets_as_they_are(tmp_path: Path) -> None:
     assert "start with http://[::1]:8000" in gna(tmp_path, "check", GNA_HOST="::1").stdout
 
 
+def test_check_says_to_whom_an_admin_without_sign_in_is_open(tmp_path: Path) -> None:
+    assert "/admin is open to this machine" in gna(tmp_path, "check", DISABLE_AUTH="true").stdout
+    anywhere = gna(tmp_path, "check", DISABLE_AUTH="true", GNA_HOST="0.0.0.0", GNA_ENV="development").stdout
+    assert "/admin is open to everybody who reaches 0.0.0.0" in " ".join(anywhere.split())
+
+
 def test_check_says_whether_anybody_can_sign_in(tmp_path: Path, issuer: Issuer) -> None:
     closed = " ".join(gna(tmp_path, "check", CF_ACCESS_AUD="a").stdout.split())
     assert "admin warning closed: no sign-in is configured; set CF_ACCESS_TEAM_NAME (docs/guides/access.md)" in closed

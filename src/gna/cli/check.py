@@ -214,7 +214,8 @@ def _doors(settings: Settings) -> Iterator[Finding]:
 def _sign_in(settings: Settings) -> Iterator[Finding]:
     """Whether anybody can sign in, and whether the keys that prove it can be fetched now."""
     if settings.disable_auth:
-        yield Finding("admin", "warning", "DISABLE_AUTH=true: /admin is open to this machine")
+        whom = "this machine" if settings.on_loopback else f"everybody who reaches {settings.gna_host}"
+        yield Finding("admin", "warning", f"DISABLE_AUTH=true: /admin is open to {whom}")
         return
     if settings.sign_in_lacks:
         missing = " and ".join(settings.sign_in_lacks)

@@ -18,7 +18,7 @@ class Standing(StrEnum):
     """What a row says of the person."""
 
     ACTIVATED = "activated"
-    PENDING = "pending"  # only in our own format: they will be asked to confirm
+    PENDING = "pending"  # they will be asked to confirm
     UNCONFIRMED = "unconfirmed"  # never confirmed in the other product
     UNSUBSCRIBED = "unsubscribed"
     CLEANED = "cleaned"  # bounced, complained or blocked
