@@ -13,6 +13,7 @@ from gna.db import Database
 from tests.blog import Blog
 from tests.cli.commands import Done, running
 from tests.desk import in_an_hour
+from tests.factories import a_subscriber
 
 Shell = Callable[..., Done]
 
@@ -85,7 +86,22 @@ def test_an_import_is_noted_and_names_nobody(gna: Shell, db: Database, tmp_path:
     (tmp_path / "people.csv").write_text("email\nion@example.org\n")
     gna("subscribers", "import", "people.csv", "--dry-run")
     gna("subscribers", "import", "people.csv")
+    assert was_noted(db) == [(Verb.IMPORT_STARTED, "Gna")]
+
+
+def test_an_import_is_noted_as_what_it_is(gna: Shell, db: Database, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("email,colour\nion@example.org,blue\n")
+    gna("subscribers", "import", "people.csv")
     assert was_noted(db) == [(Verb.IMPORT_STARTED, "CSV")]
+
+
+def test_an_export_is_noted_with_how_many_it_were(gna: Shell, db: Database) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, email="ana@example.org")
+        a_subscriber(tx, email="ion@example.org", activated=True)
+    assert "ana@example.org" in gna("subscribers", "export").out
+    gna("subscribers", "export", "--status", "Pending")
+    assert was_noted(db) == [(Verb.SUBSCRIBERS_EXPORTED, "2"), (Verb.SUBSCRIBERS_EXPORTED, "1")]
 
 
 def test_a_user_without_a_name_is_at_the_command_line_too(monkeypatch: pytest.MonkeyPatch, db: Database) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import clock, ids, tokens
+from gna import ids, tokens
 from gna.campaigns import writing
 from gna.campaigns.states import Sending, State
 from gna.campaigns.table import campaigns, deliveries
@@ -35,7 +35,7 @@ def fill(tx: Connection, *, now: datetime) -> None:
         raise Refused("This database has subscribers already; the example needs an empty one: DATABASE_URL=…")
     chance = random.Random(7)  # noqa: S311
     joined = sorted(now - timedelta(days=DAYS * chance.random() ** 1.4, minutes=1) for _ in range(PEOPLE))
-    people = [_person(chance, number, moment) for number, moment in enumerate(joined)]
+    people = [_person(chance, number, moment, now) for number, moment in enumerate(joined)]
     tx.execute(sa.insert(subscribers), people)
     weekly = [person for person in people if chance.random() < 0.25]
     tx.execute(
@@ -81,10 +81,10 @@ def _feed(tx: Connection, now: datetime) -> None:
     tx.execute(sa.insert(feeds).values(id=ids.new(), created_at=now, cadence="weekly", **columns))
 
 
-def _person(chance: random.Random, number: int, at: datetime) -> dict[str, Any]:
+def _person(chance: random.Random, number: int, at: datetime, now: datetime) -> dict[str, Any]:
     first, last = chance.choice(FIRST_NAMES), chance.choice(LAST_NAMES)
     plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode()
-    waits = chance.random() < PENDING and (clock.now() - at) < timedelta(hours=20)
+    waits = chance.random() < PENDING and (now - at) < timedelta(hours=20)
     return {
         "id": ids.new(),
         "email": f"{plain}.{last}{number}@example.{chance.choice(('org', 'net', 'com'))}".lower(),
@@ -92,7 +92,7 @@ def _person(chance: random.Random, number: int, at: datetime) -> dict[str, Any]:
         "unsubscribe_token": tokens.new(),
         "created_at": at,
         "activated_at": None if waits else at + timedelta(seconds=50),
-        "confirmation_expires_at": clock.now() + timedelta(hours=20) if waits else None,
+        "confirmation_expires_at": now + timedelta(hours=20) if waits else None,
     }
 
 

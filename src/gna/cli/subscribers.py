@@ -61,10 +61,14 @@ def list_(
 def export(search: Search = "", status: Status = "", list_key: OnList = "") -> None:
     """Write subscribers as CSV to the standard output."""
     from gna.subscribers.export import export as pieces
+    from gna.subscribers.search import page_of
     from gna.subscribers.wanted import Wanted
 
     wanted = Wanted.parse(q=search, status=status, list_key=list_key)
     with start.opened() as (_, db):
+        _, totals = asyncio.run(page_of(db, wanted, offset=0, limit=1))
+        with db.write() as tx:
+            note(tx, Verb.SUBSCRIBERS_EXPORTED, about=str(totals.of(wanted.status)))
         for piece in pieces(db, wanted):
             sys.stdout.buffer.write(piece.encode())
     sys.stdout.flush()
@@ -122,12 +126,13 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool, said
     try:
         with file.open("rb") as opened:
             mapping = imports.parse_mapping(said, opened)
+            about = imports.title_of(opened, file.name, mapping)
             with db.write() as tx:
                 import_id = timed(imports.accept)(
                     tx, opened, name=file.name, dry_run=dry_run, mapping=mapping, worker=importer.worker
                 )
                 if not dry_run:
-                    note(tx, Verb.IMPORT_STARTED, about="CSV", target=import_id)
+                    note(tx, Verb.IMPORT_STARTED, about=about, target=import_id)
     except OSError as error:
         raise Refused(f"{file} cannot be read: {error.strerror}.") from None
     columns = (TextColumn("Importing"), BarColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())

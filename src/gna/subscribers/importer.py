@@ -20,7 +20,7 @@ from gna.errors import DatabaseAway, Refused
 from gna.jobs import workers
 from gna.subscribers.admission import Fate, Line, Publication, Seen, Tally, admit, foresee
 from gna.subscribers.formats import Mapping
-from gna.subscribers.imports import State, chunk, claim, i, imports, lines, problems, problems_of, settle, the_import
+from gna.subscribers.imports import State, chunk, claim, count_problems, i, imports, lines, problems, settle, the_import
 from gna.subscribers.table import subscribers
 
 logger = log.get(__name__)
@@ -111,7 +111,7 @@ class Importer:
                 if row.dry_run and not isinstance(line.person, Refused):
                     seen.before(line.person.email)
             with self._db.read() as tx:
-                self._run.problems = len(problems_of(tx, row.id))
+                self._run.problems = count_problems(tx, row.id)
         except Refused as refusal:
             self._end(State.FAILED, error=str(refusal))
         return True

@@ -17,6 +17,7 @@ from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.jobs import workers
 from gna.subscribers.admission import Fate, Line, Problem
 from gna.subscribers.formats import AS_IT_IS, Mapping
+from gna.subscribers.formats.products import TITLES
 from gna.subscribers.sheets import header_of, sheets
 
 CHUNK = 512 * 1024
@@ -93,6 +94,14 @@ def parse_mapping(said: object, file: BinaryIO) -> Mapping:
 def format_of(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> str:
     """Who wrote a file that can be read; Refused if it cannot."""
     return next(sheets(file, name, mapping)).layout.name
+
+
+def title_of(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> str:
+    """Who wrote a file, in a word for people."""
+    try:
+        return TITLES[format_of(file, name, mapping)]
+    except Refused:
+        return TITLES["csv"]  # the import itself will say why it cannot be read
 
 
 def accept(
@@ -212,6 +221,12 @@ def problems_of(tx: Connection, import_id: str) -> list[Problem]:
     p = problems.c
     rows = tx.execute(sa.select(p.sheet, p.row, p.reason).where(p.import_id == import_id).order_by(p.number))
     return [Problem(row.sheet, row.row, row.reason) for row in rows]
+
+
+def count_problems(tx: Connection, import_id: str) -> int:
+    """How many of them are kept."""
+    its = problems.c.import_id == import_id
+    return tx.scalar(sa.select(sa.func.count()).select_from(problems).where(its)) or 0
 
 
 def forget(tx: Connection, *, now: datetime) -> None:

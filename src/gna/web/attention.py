@@ -15,11 +15,10 @@ from gna.campaigns.states import State
 from gna.campaigns.table import campaigns
 from gna.campaigns.traffic import FEW
 from gna.config import Settings
-from gna.delivery import bounces, mailings
+from gna.delivery import bounces, dead_letters, mailings
 from gna.feeds.poll import FAILURES
 from gna.feeds.table import f, feed_entries, feeds
 from gna.jobs import workers
-from gna.outbox import dead_letters
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,7 @@ def _drafts_of_feeds(scene: Scene) -> Iterator[Need]:
 
 
 def _dead_letters(scene: Scene) -> Iterator[Need]:
-    number = scene.tx.scalar(sa.select(sa.func.count()).select_from(dead_letters))
-    if number:
+    if number := dead_letters.count(scene.tx):
         yield Need("dead_letters", "/admin/dead-letters", number=number)
 
 

@@ -89,7 +89,7 @@ def _layout(header: Header, mapping: Mapping, *, latest: datetime) -> Layout:
     if origin.address is None:
         raise _no_address(header)
     if origin.name == OWN:
-        return Layout(OWN, own.reader(header, origin.address, default))
+        return Layout(OWN, own.reader(header, origin.address, latest=latest, default=default))
     reader = foreign.reader(origin.product, header, origin.address, latest=latest, default=default)
     return Layout(origin.name, reader)
 

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from gna import clock
 from gna.errors import Refused
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
@@ -29,7 +28,6 @@ COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", "state", "
 FORMULA = re.compile(r"(?:.*[;\t])?\s*'?[=+@\t\r＝＋－＠-]", re.DOTALL)
 
 ACTIVATED = Standing.ACTIVATED
-TOLERANCE = timedelta(days=1)
 
 
 def wrote(header: Header) -> bool:
@@ -37,7 +35,7 @@ def wrote(header: Header) -> bool:
     return len(header.keys) == 1 or not COLUMNS.isdisjoint(header.keys)
 
 
-def reader(header: Header, email: int, default: Standing = ACTIVATED) -> Read:
+def reader(header: Header, email: int, *, latest: datetime, default: Standing = ACTIVATED) -> Read:
     """Read rows with these columns; what can be known from the header is found once, here."""
     width = len(header.keys)
     status, activated = header.at("status"), header.at("activated_at")
@@ -49,7 +47,7 @@ def reader(header: Header, email: int, default: Standing = ACTIVATED) -> Read:
         if len(cells) < width:
             cells = padded(cells, width)
         standing = default if status is None else _standing(cells[status], default)
-        since = None if activated is None else _since(cells[activated].strip())
+        since = None if activated is None else _since(cells[activated].strip(), latest)
         return Person(
             unguarded(cells[email]),
             None if nickname is None else unguarded(cells[nickname]) or None,
@@ -106,11 +104,11 @@ def _standing(cell: str, default: Standing) -> Standing:
     return standing
 
 
-def _since(text: str) -> datetime | None:
+def _since(text: str, latest: datetime) -> datetime | None:
     found = dates.moment(text) if text else None
     if text and found is None:
         raise Refused("activated_at is not a date")
-    if found and not dates.EARLIEST <= found <= clock.now() + TOLERANCE:
+    if found and not dates.EARLIEST <= found <= latest:
         raise Refused("activated_at must be between 1990 and now")
     return found
 

@@ -39,7 +39,7 @@ MOST_NAMED = 100
 async def accept(request: Request, file: UploadFile, *, said: object, dry_run: bool) -> Any:
     """Import a file at once, or only count; says how far it is, which for a small one is the end."""
     mapping = await _aside(imports.parse_mapping, said, file.file)
-    about = TITLES[await _aside(_format, file, mapping)]
+    about = await _aside(imports.title_of, file.file, name_of(file), mapping)
     worker, by = _worker(request, file.size or 0), who(request).name
 
     def accepted(tx: Connection) -> str:
@@ -122,13 +122,6 @@ async def _go_on(request: Request, import_id: str, worker: Importer | None) -> A
 
 async def _aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await asyncio.get_running_loop().run_in_executor(ASIDE, partial(work, *args, **kwargs))
-
-
-def _format(file: UploadFile, mapping: Mapping) -> str:
-    try:
-        return imports.format_of(file.file, name_of(file), mapping)
-    except Refused:
-        return "csv"  # the import itself will say why it cannot be read
 
 
 def _readable(file: UploadFile) -> str | None:

@@ -11,11 +11,11 @@ from gna.web.body import parse_id
 from gna.web.desk import letters
 from gna.web.ground import ground
 from gna.web.pages.admin.shell import N_, NN_, back, beyond, form, go, paging, screen
+from gna.web.pages.admin.subscribers import REMOVED
 from gna.web.paging import MOST
 
 LIST = "/admin/bounces"
 DISMISSED = NN_("Dismissed. The person stays subscribed.", "%(num)d dismissed. The people stay subscribed.")
-REMOVED = NN_("%(num)d person was removed.", "%(num)d people were removed.")
 # What these pages are refused with, besides what others are.
 REASONS = (N_("There is no such bounce"), N_("There is no such subscriber"), N_("Choose somebody first"))
 

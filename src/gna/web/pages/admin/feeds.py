@@ -201,7 +201,7 @@ def typed(fields: Fields, feed: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _new(request: Request, feed: Mapping[str, Any], *, problem: Refused | None = None) -> Response:
     known = await ground(request).look(lists.known)
-    values = {"feed": feed, "weekdays": WEEKDAYS, "lists": known, "problem": _reason(problem)}
+    values: dict[str, Any] = {"feed": feed, "weekdays": WEEKDAYS, "lists": known, "problem": _reason(problem)}
     return screen(request, "feed_new.html", status=400 if problem else 200, **values)
 
 

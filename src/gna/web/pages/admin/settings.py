@@ -3,7 +3,6 @@
 import platform
 import re
 
-import sqlalchemy as sa
 from fastapi import Request
 from fastapi.responses import Response
 from markupsafe import Markup, escape
@@ -14,6 +13,7 @@ from gna import __version__
 from gna.config import DEFAULT_SENDER
 from gna.db import answers
 from gna.errors import CannotStart, Refused
+from gna.migrations import version
 from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.pages.admin.configured import rows, tasks
@@ -78,11 +78,10 @@ async def show_dns(request: Request) -> Response:
 
 def versions(tx: Connection) -> dict[str, str]:
     """Of what this server is made."""
-    schema = tx.scalar(sa.text("SELECT version_num FROM alembic_version"))
     return {
         "Gna": __version__,
         N_("Database"): answers(tx),
-        N_("Schema"): str(schema),
+        N_("Schema"): str(version(tx)),
         "Python": platform.python_version(),
     }
 
