@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -17,11 +18,12 @@ from gna.errors import Refused
 from gna.subscribers import directory, leave, lists, search
 from gna.subscribers.directory import Change, Subscriber
 from gna.subscribers.export import export
-from gna.subscribers.filing import Status, Totals
+from gna.subscribers.filing import Status, Totals, listed_on
 from gna.subscribers.lists import Leaving
 from gna.subscribers.table import memberships, subscribers
 from gna.subscribers.wanted import Wanted
 from tests.factories import NOW, a_subscriber
+from tests.running import until
 
 PEOPLE = 400
 KEYS = ("general", "weekly", "Weekly", "week", "a.b:c-d_e")
@@ -225,3 +227,96 @@ def test_a_status_in_any_case(status: str) -> None:
 def test_what_cannot_be_looked_for_is_refused(asked: dict[str, str]) -> None:
     with pytest.raises(Refused):
         Wanted.parse(**asked)
+
+
+def _filed(db: Database) -> dict[str, str]:
+    """How each person is filed."""
+    with db.read() as tx:
+        return {row.id: row.listed for row in tx.execute(sa.select(subscribers.c.id, subscribers.c.listed))}
+
+
+def test_the_same_lists_are_filed_in_one_way_however_they_came(db: Database) -> None:
+    keys = ["a", "Z", "b-c", "b.c", "B", "b", "general"]
+    with db.write() as tx:
+        for number, order in enumerate((keys, keys[::-1], sorted(keys))):
+            person = a_subscriber(tx, email=f"p{number}@example.org")
+            for key in order:
+                tx.execute(sa.insert(memberships).values(subscriber_id=person, list_key=key, created_at=NOW))
+    assert set(_filed(db).values()) == {listed_on(keys)}
+
+
+def test_two_who_change_the_lists_of_one_person_at_once_are_both_filed(db: Database) -> None:
+    if db.kind == "sqlite":
+        pytest.skip("SQLite has one writer")
+    with db.write() as tx:
+        person = a_subscriber(tx)
+
+    def put_on(tx: Any, key: str) -> None:
+        tx.execute(sa.insert(memberships).values(subscriber_id=person, list_key=key, created_at=NOW))
+
+    def later() -> None:
+        with db.write() as tx:
+            put_on(tx, "b")
+
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as tx:
+            put_on(tx, "a")
+            other = pool.submit(later)
+            until(lambda: _waits(db), within=20)
+        other.result()
+    assert _filed(db) == {person: ";a;b;"}
+
+
+def test_of_two_admins_who_save_at_once_the_later_wins_whole(db: Database) -> None:
+    if db.kind == "sqlite":
+        pytest.skip("SQLite has one writer")
+    with db.write() as tx:
+        person = a_subscriber(tx)
+
+    def save(tx: Any, *keys: str) -> None:
+        directory.change(tx, person, Change.parse({"lists": [*keys]}), now=NOW)
+
+    def later() -> None:
+        with db.write() as tx:
+            save(tx, "a", "b", "d")
+
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as tx:
+            save(tx, "a", "b", "c")
+            other = pool.submit(later)
+            until(lambda: _waits(db), within=20)
+        other.result()
+    with db.read() as tx:
+        theirs = lists.of(tx, [person])[person]
+    assert [one.list_key for one in theirs if one.unsubscribed_at is None] == ["a", "b", "d"]
+
+
+def test_people_are_removed_in_the_order_in_which_others_lock_them(db: Database) -> None:
+    if db.kind == "sqlite":
+        pytest.skip("SQLite has one writer")
+    # The first in the order of ids stands last in the table.
+    with db.write() as tx:
+        for person in ("2", "1"):
+            a_subscriber(tx, id=person, email=f"p{person}@example.org")
+
+    def remove() -> int:
+        with db.write() as tx:
+            return leave.remove(tx, ["2", "1"])
+
+    def lock(tx: Any, person: str) -> None:
+        tx.execute(sa.select(subscribers.c.id).where(subscribers.c.id == person).with_for_update(nowait=True))
+
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as tx:
+            lock(tx, "1")
+            other = pool.submit(remove)
+            until(lambda: _waits(db), within=20)
+            lock(tx, "2")
+        assert other.result() == 2
+
+
+def _waits(db: Database) -> bool:
+    """Whether somebody waits for a lock in this database."""
+    with db.read() as tx:
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        return bool(tx.exec_driver_sql(waiting).scalar())

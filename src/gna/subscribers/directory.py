@@ -109,7 +109,9 @@ def by_email(tx: Connection, email: str) -> Subscriber | None:
 
 def change(tx: Connection, subscriber_id: str, wish: Change, *, now: datetime) -> Subscriber:
     """Change what an admin may change, and show the person as they are then."""
-    get(tx, subscriber_id)
+    # Two admins who save at once do so one after the other, and the later sees what the earlier did.
+    if not lists.locked(tx, [subscriber_id]):
+        raise NotFound("There is no such subscriber")
     if wish.columns:
         tx.execute(sa.update(subscribers).where(s.id == subscriber_id).values(**wish.columns))
     if wish.lists is not None:

@@ -49,17 +49,21 @@ listed: sa.ColumnClause[str] = sa.column("listed", sa.Text)
 # Written as in the index, so that SQLite takes it.
 EXPLICIT = listed != sa.literal_column("''")
 
-# What is filed of the lists of a person, read off their memberships.
-LISTED = """(SELECT CASE count(*) WHEN 0 THEN '' ELSE
-    ';' || coalesce({join}(CASE WHEN unsubscribed_at IS NULL THEN list_key END, ';') || ';', '') END
-    FROM memberships WHERE subscriber_id = {person})"""
+# What is filed of the lists of a person, read off their memberships: in the order of their keys, so that the same lists
+# are always filed in one way, as `listed_on` does.
+LISTED = """(SELECT CASE count(*) WHEN 0 THEN '' ELSE ';' || coalesce({joined} || ';', '') END
+    FROM (SELECT list_key, unsubscribed_at FROM memberships WHERE subscriber_id = {person} ORDER BY list_key) AS theirs)"""
+JOINED = {
+    "sqlite": "group_concat(CASE WHEN unsubscribed_at IS NULL THEN list_key END, ';')",
+    "postgresql": """string_agg(list_key, ';' ORDER BY list_key COLLATE "C") FILTER (WHERE unsubscribed_at IS NULL)""",
+}
 # By which name a statement below asks for that, and who is meant then.
 PERSON = {
     "of_each": "subscribers.id",
     "of_new": "new.subscriber_id",
     "of_old": "old.subscriber_id",
+    "of_person": "person",
 }
-JOIN = {"sqlite": "group_concat", "postgresql": "string_agg"}
 FILE_ALL = "UPDATE subscribers SET listed = {of_each} WHERE id IN (SELECT subscriber_id FROM memberships)"
 INDEXES = (
     "DROP INDEX idx_subscribers_newest",
@@ -103,20 +107,28 @@ SQLITE = (
     "UPDATE subscriber_needles SET pending = 1 WHERE subscriber_id IN (SELECT id FROM subscribers WHERE pending = 1)",
 )
 POSTGRESQL = (
-    """ALTER TABLE subscribers ADD COLUMN listed text NOT NULL DEFAULT '',
-         ADD COLUMN pending boolean GENERATED ALWAYS AS (activated_at IS NULL) STORED""",
+    "ALTER TABLE subscribers ADD COLUMN listed text NOT NULL DEFAULT ''",
     FILE_ALL,
+    "ALTER TABLE subscribers ADD COLUMN pending boolean GENERATED ALWAYS AS (activated_at IS NULL) STORED",
     *INDEXES,
+    # The lock is a statement of its own: what is read after it is what others left who had the person before.
     """CREATE FUNCTION file_subscriber() RETURNS trigger LANGUAGE plpgsql AS $$
+       DECLARE
+         person text;
        BEGIN
-         IF TG_OP = 'INSERT' THEN
-           UPDATE subscribers SET listed = {of_new} WHERE id = new.subscriber_id
-           AND (new.unsubscribed_at IS NOT NULL OR strpos(listed, ';' || new.list_key || ';') = 0);
-         ELSIF TG_OP = 'UPDATE' THEN
-           UPDATE subscribers SET listed = {of_new} WHERE id = new.subscriber_id;
+         IF TG_OP = 'DELETE' THEN
+           person := old.subscriber_id;
          ELSE
-           UPDATE subscribers SET listed = {of_old} WHERE id = old.subscriber_id;
+           person := new.subscriber_id;
          END IF;
+         IF TG_OP = 'INSERT' AND new.unsubscribed_at IS NULL THEN
+           PERFORM 1 FROM subscribers WHERE id = person AND strpos(listed, ';' || new.list_key || ';') > 0;
+           IF FOUND THEN
+             RETURN NULL;
+           END IF;
+         END IF;
+         PERFORM 1 FROM subscribers WHERE id = person FOR NO KEY UPDATE;
+         UPDATE subscribers SET listed = {of_person} WHERE id = person;
          RETURN NULL;
        END $$""",
     """CREATE TRIGGER memberships_filed AFTER INSERT OR UPDATE OR DELETE ON memberships
@@ -127,7 +139,7 @@ POSTGRESQL = (
 def install(tx: Connection) -> None:
     """Make what filters need, in a database that has needles."""
     kind = tx.dialect.name
-    lists_of = {name: LISTED.format(join=JOIN[kind], person=person) for name, person in PERSON.items()}
+    lists_of = {name: LISTED.format(joined=JOINED[kind], person=person) for name, person in PERSON.items()}
     for statement in SQLITE if kind == "sqlite" else POSTGRESQL:
         tx.exec_driver_sql(statement.format(**lists_of))
 

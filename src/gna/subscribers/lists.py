@@ -158,14 +158,14 @@ def replace(tx: Connection, person: str, lists: Collection[str], *, now: datetim
 
 def put_on(tx: Connection, people: Collection[str], list_key: str, *, now: datetime) -> int:
     """An admin puts people on a list; whoever has left it stays off it. Says how many are on it then."""
-    present = _locked(tx, people)
+    present = locked(tx, people)
     join(tx, dict.fromkeys(present, (list_key,)), now=now)
     return sum(is_on(memberships, list_key) for memberships in of(tx, present).values())
 
 
 def take_off(tx: Connection, people: Collection[str], list_key: str, *, now: datetime) -> int:
     """An admin takes people off a list; says how many were on it."""
-    members = [person for person, theirs in of(tx, _locked(tx, people)).items() if is_on(theirs, list_key)]
+    members = [person for person, theirs in of(tx, locked(tx, people)).items() if is_on(theirs, list_key)]
     join(tx, dict.fromkeys(members, ()), now=now)
     for person in members:
         _end(tx, person, [list_key], now=now)
@@ -177,7 +177,7 @@ def is_on(memberships: Iterable[Membership], list_key: str) -> bool:
     return any(one.list_key == list_key and one.unsubscribed_at is None for one in memberships)
 
 
-def _locked(tx: Connection, people: Collection[str]) -> list[str]:
+def locked(tx: Connection, people: Collection[str]) -> list[str]:
     """Those of the people who are there; until the transaction ends, nobody else changes them."""
     some = sa.select(subscribers.c.id).where(subscribers.c.id.in_(people)).order_by(subscribers.c.id)
     return list(tx.scalars(some.with_for_update()))
