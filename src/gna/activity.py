@@ -35,6 +35,7 @@ class Verb(StrEnum):
     SUBSCRIBER_ADDED = "subscriber_added"
     SUBSCRIBER_CHANGED = "subscriber_changed"
     SUBSCRIBER_REMOVED = "subscriber_removed"
+    CONFIRMATION_SENT_AGAIN = "confirmation_sent_again"
     SUBSCRIBERS_EXPORTED = "subscribers_exported"
     IMPORT_UPLOADED = "import_uploaded"
     IMPORT_DISCARDED = "import_discarded"
@@ -53,7 +54,7 @@ class Verb(StrEnum):
 # The parts of the admin, each with the first words of its verbs.
 AREAS = {
     "campaigns": ("campaign", "delivery"),
-    "subscribers": ("subscriber", "subscribers", "import"),
+    "subscribers": ("subscriber", "subscribers", "confirmation", "import"),
     "feeds": ("feed",),
     "letters": ("bounce", "dead"),
 }

@@ -215,6 +215,8 @@ class TestPerson:
         with db.read() as tx:
             assert count(tx, messages) == 1  # the one before is withdrawn
         assert rung == ["send", "send"]
+        assert done(db) == [("confirmation_sent_again", "1")] * 2
+        assert "sent the confirmation mail again to one person" in shows(client, "/admin/activity?area=subscribers")
 
     def test_a_confirmed_person_is_not_asked_again(self, client: TestClient, db: Database, ana: str) -> None:
         answer = posts(client, f"{LIST}/{ana}/confirmation")

@@ -33,7 +33,8 @@ async def add(request: Request, wish: SignUp) -> Subscriber | None:
     here = ground(request)
     before = await here.look(directory.by_email, wish.email)
     if before is None or before.activated_at is None:
-        await do(request, Verb.SUBSCRIBER_ADDED, timed(subscribe), wish, site=here.site, about="1")
+        verb = Verb.CONFIRMATION_SENT_AGAIN if before else Verb.SUBSCRIBER_ADDED
+        await do(request, verb, timed(subscribe), wish, site=here.site, about="1")
         here.ring("send")
     return before
 
