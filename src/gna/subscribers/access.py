@@ -15,7 +15,7 @@ MESSAGES_MAX = 1000
 
 
 def everything(tx: Connection, subscriber_id: str, *, now: datetime) -> dict[str, Any]:
-    """The person, an address that they asked for, and mails to them that are kept, refused or given up; tokens are ours."""
+    """The person, an address that they asked for, and mails that are kept, refused or given up; tokens are ours."""
     s, m, b, d = subscribers.c, messages.c, bounces.c, dead_letters.c
     person = directory.get(tx, subscriber_id).shown()
     asked_for = tx.scalar(sa.select(s.pending_email).where(s.id == subscriber_id))

@@ -52,11 +52,12 @@ EXPLICIT = listed != sa.literal_column("''")
 # What is filed of the lists of a person, read off their memberships: in the order of their keys, so that the same lists
 # are always filed in one way, as `listed_on` does.
 LISTED = """(SELECT CASE count(*) WHEN 0 THEN '' ELSE ';' || coalesce({joined} || ';', '') END
-    FROM (SELECT list_key, unsubscribed_at FROM memberships WHERE subscriber_id = {person} ORDER BY list_key) AS theirs)"""
+    FROM (SELECT list_key, unsubscribed_at FROM memberships WHERE subscriber_id = {person}{order}) AS theirs)"""
 JOINED = {
     "sqlite": "group_concat(CASE WHEN unsubscribed_at IS NULL THEN list_key END, ';')",
     "postgresql": """string_agg(list_key, ';' ORDER BY list_key COLLATE "C") FILTER (WHERE unsubscribed_at IS NULL)""",
 }
+ORDER = {"sqlite": " ORDER BY list_key", "postgresql": ""}
 # By which name a statement below asks for that, and who is meant then.
 PERSON = {
     "of_each": "subscribers.id",
@@ -66,7 +67,6 @@ PERSON = {
 }
 FILE_ALL = "UPDATE subscribers SET listed = {of_each} WHERE id IN (SELECT subscriber_id FROM memberships)"
 INDEXES = (
-    "DROP INDEX idx_subscribers_newest",
     "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle, pending, listed)",
     # With the column of the condition in it: else SQLite would read everybody's row.
     """CREATE INDEX idx_subscribers_pending ON subscribers (created_at, needle, activated_at, listed)
@@ -77,6 +77,7 @@ INDEXES = (
 SQLITE = (
     "ALTER TABLE subscribers ADD COLUMN listed TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE subscribers ADD COLUMN pending INTEGER GENERATED ALWAYS AS (activated_at IS NULL) VIRTUAL",
+    "DROP INDEX idx_subscribers_newest",
     *INDEXES,
     "ALTER TABLE subscriber_needles ADD COLUMN pending INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE subscriber_needles ADD COLUMN listed TEXT NOT NULL DEFAULT ''",
@@ -107,8 +108,10 @@ SQLITE = (
     "UPDATE subscriber_needles SET pending = 1 WHERE subscriber_id IN (SELECT id FROM subscribers WHERE pending = 1)",
 )
 POSTGRESQL = (
+    "DROP INDEX idx_subscribers_newest",
     "ALTER TABLE subscribers ADD COLUMN listed text NOT NULL DEFAULT ''",
     FILE_ALL,
+    # This writes the table anew, and so leaves nothing of how people were filed before.
     "ALTER TABLE subscribers ADD COLUMN pending boolean GENERATED ALWAYS AS (activated_at IS NULL) STORED",
     *INDEXES,
     # The lock is a statement of its own: what is read after it is what others left who had the person before.
@@ -139,7 +142,9 @@ POSTGRESQL = (
 def install(tx: Connection) -> None:
     """Make what filters need, in a database that has needles."""
     kind = tx.dialect.name
-    lists_of = {name: LISTED.format(joined=JOINED[kind], person=person) for name, person in PERSON.items()}
+    lists_of = {
+        name: LISTED.format(joined=JOINED[kind], order=ORDER[kind], person=person) for name, person in PERSON.items()
+    }
     for statement in SQLITE if kind == "sqlite" else POSTGRESQL:
         tx.exec_driver_sql(statement.format(**lists_of))
 

@@ -52,11 +52,9 @@ POSTGRESQL = (
           GENERATED ALWAYS AS ({NEEDLE.replace("char", "chr")}) STORED""",
     "CREATE INDEX idx_subscribers_newest ON subscribers (created_at, needle)",
 )
+BY_TRIGRAM = "CREATE INDEX idx_subscribers_needle ON subscribers USING gin (needle gin_trgm_ops)"
 # Without the right to create it, search still works: every needle is read then.
-TRIGRAMS = (
-    "CREATE EXTENSION IF NOT EXISTS pg_trgm",
-    "CREATE INDEX idx_subscribers_needle ON subscribers USING gin (needle gin_trgm_ops)",
-)
+TRIGRAMS = ("CREATE EXTENSION IF NOT EXISTS pg_trgm", BY_TRIGRAM)
 # No letter from here on has an upper and a lower case.
 UNCASED = 0x20000
 # On SQLite, in how many spellings a text is looked for one after the other.

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from gna.db import Instant, type_json
-from gna.subscribers import filing
+from gna.subscribers import filing, needles
 
 revision = "0007"
 down_revision = "0006"
@@ -19,7 +19,19 @@ def upgrade() -> None:
     _bounces()
     op.create_index("idx_messages_met", "messages", ["status", "id"], sqlite_where=MET, postgresql_where=MET)
     _imports()
-    filing.install(op.get_bind())
+    _filing()
+
+
+def _filing() -> None:
+    tx = op.get_bind()
+    # Kept up row by row while people are filed, the trigrams would take longer than all the rest.
+    there = "SELECT to_regclass('idx_subscribers_needle')"
+    has_trigrams = tx.dialect.name == "postgresql" and tx.scalar(sa.text(there))
+    if has_trigrams:
+        op.execute("DROP INDEX idx_subscribers_needle")
+    filing.install(tx)
+    if has_trigrams:
+        op.execute(needles.BY_TRIGRAM)
 
 
 def _activity() -> None:
