@@ -13,6 +13,7 @@ from gna.activity import activity
 from gna.db import Database
 from gna.outbox import Kind, messages
 from gna.subscribers import directory, lists
+from gna.subscribers.directory import Change
 from gna.subscribers.lists import Leaving
 from gna.subscribers.table import memberships, subscribers
 from tests.factories import NOW, a_message, a_subscriber, count, the_subscriber
@@ -45,6 +46,22 @@ def shows(client: TestClient, path: str, status: int = 200, language: str = "en"
 
 def posts(client: TestClient, path: str, **fields: Any) -> Any:
     return client.post(path, data=fields, headers=HTML | REFERER)
+
+
+def opened(client: TestClient, person: str) -> dict[str, Any]:
+    """The fields of somebody's form as a browser would send them back."""
+    page = shows(client, f"{LIST}/{person}")
+    texts = dict(re.findall(r'<input type="hidden" name="(shown_\w+)" value="(.*?)">', page, re.S))
+    areas = dict(re.findall(r"<textarea [^>]*name=\"(\w+)\"[^>]*>(.*?)</textarea>", page, re.S))
+    nickname = re.findall(r'id="nickname" name="nickname" value="(.*?)"', page)[-1]
+    ticked = re.findall(r'name="lists" value="([^"]+)" checked', page)
+    return {**texts, **areas, "nickname": nickname, "lists": ticked}
+
+
+def on(db: Database, person: str) -> list[str]:
+    """The lists that somebody is on."""
+    with db.read() as tx:
+        return [one.list_key for one in lists.of(tx, [person])[person] if one.unsubscribed_at is None]
 
 
 def done(db: Database) -> list[tuple[str, str]]:
@@ -161,9 +178,8 @@ class TestPerson:
         assert "Send the confirmation mail again" not in page
 
     def test_edits_are_saved(self, client: TestClient, db: Database, ana: str) -> None:
-        fields = {
+        fields = opened(client, ana) | {
             "nickname": " Anca ",
-            "lists": ["general"],
             "another": "news, extra",
             "ocd_ids": "ocd/ro\r\n\r\nocd/md",
             "attributes": "age = 41\r\nnew = x",
@@ -178,12 +194,44 @@ class TestPerson:
         assert done(db) == [("subscriber_changed", "1")]
 
     def test_what_nobody_touched_is_not_written(self, client: TestClient, db: Database, ana: str) -> None:
-        fields = {"nickname": "Ana", "lists": ["general"], "attributes": "city = Cluj\nage = 40"}
-        assert posts(client, f"{LIST}/{ana}", **fields).status_code == 303
+        assert posts(client, f"{LIST}/{ana}", **opened(client, ana)).status_code == 303
         with db.read() as tx:
             person = directory.get(tx, ana)
             assert dict(person.attributes) == {"city": "Cluj", "age": 40}
             assert count(tx, memberships) == 0
+
+    def test_what_the_reader_does_while_the_form_is_open_stays(
+        self, client: TestClient, db: Database, ana: str
+    ) -> None:
+        with db.write() as tx:
+            lists.put_on(tx, [ana], "news", now=NOW)
+        fields = opened(client, ana)
+        assert fields["lists"] == ["general", "news"]
+        with db.write() as tx:
+            lists.leave(tx, Leaving("ana@example.org", "news"), now=NOW)
+            lists.leave(tx, Leaving("ana@example.org", "extra"), now=NOW)
+            lists.put_on(tx, [ana], "weekly", now=NOW)
+            directory.change(tx, ana, Change.parse({"nickname": "Anca", "attributes": {"city": "Iași"}}), now=NOW)
+        # Refused at first: the form that comes back knows what the first one showed.
+        refused = posts(client, f"{LIST}/{ana}", **fields | {"another": "no/key"})
+        for name in ("nickname", "lists"):
+            assert f'name="shown_{name}" value="{fields[f"shown_{name}"]}"' in unescape(refused.text)
+        posts(client, f"{LIST}/{ana}", **fields | {"another": "extra", "ocd_ids": "ocd/ro"})
+        with db.read() as tx:
+            person = directory.get(tx, ana)
+        assert (person.nickname, person.attributes, person.ocd_ids) == ("Anca", {"city": "Iași"}, ["ocd/ro"])
+        assert on(db, ana) == ["general", "weekly"]
+
+    def test_a_list_that_was_left_is_joined_again_only_by_a_tick(
+        self, client: TestClient, db: Database, ana: str
+    ) -> None:
+        with db.write() as tx:
+            lists.leave(tx, Leaving("ana@example.org", "news"), now=NOW)
+        fields = opened(client, ana)
+        posts(client, f"{LIST}/{ana}", **fields)
+        assert on(db, ana) == ["general"]
+        posts(client, f"{LIST}/{ana}", **fields | {"lists": ["news"]})
+        assert on(db, ana) == ["news"]
 
     @pytest.mark.parametrize(
         ("wrong", "reason"),
@@ -198,7 +246,7 @@ class TestPerson:
     def test_what_was_typed_stays(
         self, client: TestClient, db: Database, ana: str, wrong: dict[str, str], reason: str
     ) -> None:
-        fields = {"nickname": "Other", "lists": ["general"], "attributes": "kept = typed"} | wrong
+        fields = opened(client, ana) | {"nickname": "Other", "attributes": "kept = typed"} | wrong
         answer = posts(client, f"{LIST}/{ana}", **fields)
         assert answer.status_code == 400
         assert reason in answer.text

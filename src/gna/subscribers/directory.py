@@ -13,7 +13,7 @@ from gna.db import Database
 from gna.errors import NotFound, Refused
 from gna.subscribers import lists
 from gna.subscribers.filing import Status, Totals
-from gna.subscribers.lists import Membership
+from gna.subscribers.lists import Membership, Moves
 from gna.subscribers.needles import MOMENT, NEWEST, after, needle
 from gna.subscribers.search import page_of
 from gna.subscribers.signup import check_nickname
@@ -68,6 +68,8 @@ class Change:
 
     columns: Mapping[str, Any]
     lists: list[str] | None = None
+    # Or some of the lists alone.
+    moves: Moves | None = None
 
     @classmethod
     def parse(cls, sent: Mapping[str, Any]) -> "Change":
@@ -116,6 +118,8 @@ def change(tx: Connection, subscriber_id: str, wish: Change, *, now: datetime) -
         tx.execute(sa.update(subscribers).where(s.id == subscriber_id).values(**wish.columns))
     if wish.lists is not None:
         lists.replace(tx, subscriber_id, wish.lists, now=now)
+    if wish.moves:
+        lists.move(tx, subscriber_id, wish.moves, now=now)
     return get(tx, subscriber_id)
 
 

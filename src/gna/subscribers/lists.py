@@ -30,6 +30,21 @@ class Membership:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """Lists that somebody is to be on from now, and which of them they had left; and lists that they are to leave."""
+
+    on: Collection[str] = ()
+    back: Collection[str] = ()
+    off: Collection[str] = ()
+
+    @classmethod
+    def parse(cls, wanted: Collection[str], *, shown: Collection[str], left: Collection[str]) -> "Moves":
+        """What an admin made of the lists that they were shown, of which somebody had left some."""
+        on = [parse_list_key(key) for key in sorted({*wanted} - {*shown})]
+        return cls(on, back=sorted({*on} & {*left}), off=sorted({*shown} - {*wanted}))
+
+
+@dataclass(frozen=True)
 class Leaving:
     """One person's wish to leave one list, as a signed link says it."""
 
@@ -154,6 +169,16 @@ def replace(tx: Connection, person: str, lists: Collection[str], *, now: datetim
                 index_elements=[m.subscriber_id, m.list_key], set_={"unsubscribed_at": None}
             )
         )
+
+
+def move(tx: Connection, person: str, moves: Moves, *, now: datetime) -> None:
+    """An admin changes some of a person's lists; what the person did with the others meanwhile stays."""
+    if not (moves.on or moves.off):
+        return
+    join(tx, {person: moves.on}, now=now)
+    for key in moves.back:
+        come_back(tx, person, key)
+    _end(tx, person, moves.off, now=now)
 
 
 def put_on(tx: Connection, people: Collection[str], list_key: str, *, now: datetime) -> int:

@@ -1,5 +1,6 @@
 """The subscribers: find them, look at one, change, add and remove."""
 
+from dataclasses import replace
 from typing import Any
 
 from fastapi import Request
@@ -10,6 +11,7 @@ from gna.errors import Refused
 from gna.subscribers import directory, lists
 from gna.subscribers.attributes import read, written
 from gna.subscribers.directory import Change, Subscriber
+from gna.subscribers.lists import Moves
 from gna.subscribers.signup import SignUp
 from gna.subscribers.wanted import Wanted
 from gna.web.body import parse_id
@@ -93,16 +95,18 @@ async def change_some(request: Request) -> Response:
 async def show_person(request: Request) -> Response:
     """One person."""
     person = await _person(request)
-    return await _page(request, person, _written(person))
+    shown = _shown(person)
+    return await _page(request, person, {**shown, "lists": _lines(shown["lists"]), "another": ""}, shown)
 
 
 async def change_person(request: Request) -> Response:
     """Save what was edited; what was typed stays in the form if it cannot be."""
     fields, person = await form(request), await _person(request)
+    shown = {name: fields.text(f"shown_{name}") for name in _shown(person)}
     try:
-        await desk.change(request, person.id, _wish(fields, person))
+        await desk.change(request, person.id, _wish(fields, shown, person))
     except Refused as refusal:
-        return await _page(request, person, _typed(fields), status=400, problem=str(refusal))
+        return await _page(request, person, _typed(fields), shown, status=400, problem=str(refusal))
     return go(f"{LIST}/{person.id}", N_("Saved."))
 
 
@@ -133,55 +137,53 @@ async def _person(request: Request) -> Subscriber:
 
 
 async def _page(
-    request: Request, person: Subscriber, typed: dict[str, object], *, status: int = 200, problem: str | None = None
+    request: Request,
+    person: Subscriber,
+    typed: dict[str, Any],
+    shown: dict[str, str],
+    *,
+    status: int = 200,
+    problem: str | None = None,
 ) -> Response:
     known = await ground(request).look(lists.known)
     left = {one.list_key: one.unsubscribed_at for one in person.lists if one.unsubscribed_at}
     offered = sorted({*known, *(one.list_key for one in person.lists)})
-    return screen(
-        request,
-        "subscriber.html",
-        status=status,
-        problem=problem,
-        person=person,
-        typed=typed,
-        offered=offered,
-        left=left,
-    )
+    values = {"person": person, "typed": typed, "shown": shown, "offered": offered, "left": left}
+    return screen(request, "subscriber.html", status=status, problem=problem, **values)
 
 
-def _written(person: Subscriber) -> dict[str, object]:
-    """The person as the form shows them."""
-    return {
-        "nickname": person.nickname or "",
-        "lists": _on(person),
-        "another": "",
-        "ocd_ids": "\n".join(person.ocd_ids),
-        "attributes": written(person.attributes),
+def _shown(person: Subscriber) -> dict[str, str]:
+    """The person as the form shows them at first, line by line."""
+    lines = {
+        "ocd_ids": person.ocd_ids,
+        "lists": [one.list_key for one in person.lists if one.unsubscribed_at is None],
+        "left": [one.list_key for one in person.lists if one.unsubscribed_at],
     }
+    texts = {name: "\n".join(some) for name, some in lines.items()}
+    return {"nickname": person.nickname or "", "attributes": written(person.attributes), **texts}
 
 
-def _typed(fields: Fields) -> dict[str, object]:
+def _typed(fields: Fields) -> dict[str, Any]:
     texts = {name: fields.text(name) for name in ("nickname", "another", "ocd_ids", "attributes")}
     return {**texts, "lists": fields.all("lists")}
 
 
-def _wish(fields: Fields, person: Subscriber) -> Change:
-    """What of the form differs from the person: what nobody touched is not written again."""
-    places = [line.strip() for line in fields.text("ocd_ids").split("\n")]
-    another = fields.get("another").replace(",", " ").split()
-    sent: dict[str, Any] = {
-        "nickname": fields.get("nickname") or None,
-        "lists": sorted({*fields.all("lists"), *another}),
-        "ocd_ids": [place for place in places if place],
-        "attributes": read(fields.text("attributes"), person.attributes),
-    }
-    now = {**vars(person), "lists": _on(person)}
-    return Change.parse({name: value for name, value in sent.items() if value != now[name]})
+def _wish(fields: Fields, shown: dict[str, str], person: Subscriber) -> Change:
+    """What somebody changed in the form; the reader may have changed the rest since it was shown."""
+    sent: dict[str, Any] = {}
+    if (nickname := fields.get("nickname")) != shown["nickname"].strip():
+        sent["nickname"] = nickname or None
+    if (places := fields.text("ocd_ids")) != shown["ocd_ids"]:
+        sent["ocd_ids"] = _lines(places)
+    if (attributes := fields.text("attributes")) != shown["attributes"]:
+        sent["attributes"] = read(attributes, person.attributes)
+    wanted = [*fields.all("lists"), *fields.get("another").replace(",", " ").split()]
+    moves = Moves.parse(wanted, shown=_lines(shown["lists"]), left=_lines(shown["left"]))
+    return replace(Change.parse(sent), moves=moves)
 
 
-def _on(person: Subscriber) -> list[str]:
-    return sorted(one.list_key for one in person.lists if one.unsubscribed_at is None)
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 routes = [
