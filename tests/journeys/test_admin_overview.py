@@ -40,7 +40,7 @@ def test_a_campaign_is_watched_while_it_goes_out(
     campaign = written(gna, "The quiet web")
     httpx2.post(f"{gna.url}{API}/{campaign}/send")
     page.goto(f"{gna.url}/admin")
-    going = page.locator("[data-live]")
+    going = page.locator("[data-redraw]")
     expect(going.get_by_role("link", name="The quiet web")).to_be_visible()
     expect(page.get_by_text("Nothing is sent: no worker runs.")).to_be_visible()
     accessible(page)

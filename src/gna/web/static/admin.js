@@ -14,18 +14,6 @@ export function toast(text, kind = '') {
   setTimeout(() => note.remove(), 6000);
 }
 
-export async function ask(url, method = 'GET', body) {
-  let answer;
-  try {
-    answer = await fetch(url, { method, headers: body && { 'Content-Type': 'application/json' }, body: body && JSON.stringify(body) });
-  } catch {
-    throw new Error(words.failed);
-  }
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw Object.assign(new Error(said.error || words.failed), { status: answer.status });
-  return said;
-}
-
 function remember(name, value) {
   const secure = location.protocol === 'https:' ? ';secure' : '';
   document.cookie = `${name}=${encodeURIComponent(value)};path=/admin;max-age=31536000;samesite=lax${secure}`;
@@ -94,25 +82,13 @@ for (const all of $$('[data-select-all]')) {
   sync();
 }
 
-// --- what goes out, live ------------------------------------------------------------------------
-for (const place of $$('[data-live]')) {
-  const numbers = new Intl.NumberFormat(root.lang), source = new EventSource(place.dataset.live);
-  source.addEventListener('progress', event => {
-    const now = JSON.parse(event.data), bar = $('[data-progress]', place);
-    for (const sum of $$('[data-sum]', place)) sum.textContent = numbers.format(now[sum.dataset.sum]);
-    bar.max = now.audience_count || 1;
-    bar.value = now.sent_count + now.failure_count;
-  });
-  source.addEventListener('done', () => { source.close(); location.reload(); });
-}
-
 // --- what the server draws anew --------------------------------------------------------------------
 for (const part of $$('[data-redraw]')) {
   const again = async () => {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } }).catch(() => null);
     const drawn = answer?.ok && new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById(part.id);
-    if (drawn) part.replaceChildren(...drawn.childNodes);
-    else if (answer?.ok) return location.reload();      // it has ended: another page is there now
+    if (drawn && !part.contains(document.activeElement)) part.replaceChildren(...drawn.childNodes);
+    else if (answer?.ok && !drawn) return location.reload();      // it has ended: another page is there now
     setTimeout(again, part.dataset.redraw);
   };
   setTimeout(again, part.dataset.redraw);

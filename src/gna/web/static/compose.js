@@ -146,7 +146,8 @@ async function count() {
 }
 
 const plan = $('form[data-step=schedule]'), moment = $('[data-moment]');
-$('#zones').append(...Intl.supportedValuesOf('timeZone').map(name => Object.assign(document.createElement('option'), { value: name })));
+const zones = Intl.supportedValuesOf?.('timeZone') || [];   // an older browser lets one type it
+$('#zones').append(...zones.map(name => Object.assign(document.createElement('option'), { value: name })));
 if (plan.elements.zone.value === 'UTC' && plan.elements.zone.value === plan.elements.zone.defaultValue) plan.elements.zone.value = zone;
 async function tell() {
   const asked = new URLSearchParams({ at: plan.elements.at.value, zone: plan.elements.zone.value });
