@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from starlette.testclient import TestClient
 
 from gna import clock, ids
 from gna.campaigns import writing
@@ -13,11 +14,13 @@ from gna.campaigns.table import campaigns
 from gna.campaigns.writing import Wish
 from gna.config import Settings
 from gna.db import Database
-from gna.feeds.table import feeds
+from gna.feeds.table import feed_entries, feeds
 from gna.jobs import workers
 from gna.outbox import dead_letters
 from gna.web.attention import Need, needs
 from tests.conftest import settings_for
+from tests.desk import Desk
+from tests.factories import a_message
 
 NOW = clock.now()
 
@@ -99,3 +102,46 @@ def test_dead_letters_are_counted_and_the_worst_comes_first(db: Database, settin
             row = {"id": ids.new(), "topic": "send", "payload": {}, "error": "x", "created_at": NOW}
             tx.execute(sa.insert(dead_letters).values(row))
     assert [(need.kind, need.number) for need in found(db, settings)] == [("no_worker", 1), ("dead_letters", 2)]
+
+
+def test_a_draft_of_a_feed_waits_until_it_is_sent(well: Database, settings: Settings) -> None:
+    a_feed(well, id="f1", mode="draft")
+    post = {"feed_id": "f1", "title": "Rain", "excerpt": "", "found_at": NOW}
+    with well.write() as tx:
+        # One's own draft waits for nobody.
+        writing.create(tx, Wish({"subject": "By hand", "body": "x"}), now=NOW)
+        campaign = writing.create(tx, Wish({"subject": "Rain and Sun", "body": "x"}), now=NOW)
+        rows = [{**post, "id": ids.new(), "campaign_id": its} for its in (campaign, campaign, None)]
+        tx.execute(sa.insert(feed_entries), rows)
+    assert found(well, settings) == [Need("feed_draft", f"/admin/campaigns/{campaign}", about="Rain and Sun")]
+    with well.write() as tx:
+        tx.execute(sa.update(campaigns).where(campaigns.c.id == campaign).values(state="scheduled"))
+    assert found(well, settings) == []
+
+
+def test_a_campaign_whose_mail_server_is_away_says_what_it_waits_for(
+    well: Database, settings: Settings, client: TestClient
+) -> None:
+    desk = Desk(client, well)
+    desk.has_readers("ana@example.org")
+    campaign = desk.in_state("publishing")
+    desk.publishes()
+    assert found(well, settings) == []
+    desk.provider.refuses("ana@example.org", permanently=False, away=True)
+    desk.works()
+    [need] = found(well, settings)
+    assert (need.kind, need.about, need.href) == ("waiting", "Issue 1", f"/admin/campaigns/{campaign['id']}")
+    assert need.bad
+    assert need.why
+    assert "ana@example.org" not in need.why
+
+
+def test_a_confirmation_that_waits_for_another_try_is_told(well: Database, settings: Settings) -> None:
+    with well.write() as tx:
+        a_message(tx)
+    assert found(well, settings) == []
+    with well.write() as tx:
+        a_message(tx, last_error="451 Not now, <ana@example.org>", due_at=NOW + timedelta(minutes=1))
+    [need] = found(well, settings)
+    assert (need.kind, need.bad, "451 Not now" in need.why) == ("letters_wait", True, True)
+    assert "ana@example.org" not in need.why
