@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
+from gna import clock
 from gna.activity import Verb, activity
 from gna.config import Settings
 from gna.db import Database
@@ -157,6 +158,22 @@ def test_a_look_says_what_it_found(client: TestClient, db: Database, blog: Blog,
     assert "is on its way" in page
     assert f'href="/admin/campaigns/{feed_of(client, feed_id)["campaign_id"]}"' in page
     assert noted(db)[1:] == [(Verb.FEED_CHECKED, blog.url)] * 3
+
+
+def test_a_feed_says_when_it_is_looked_at_and_what_was_mailed(client: TestClient, db: Database, blog: Blog) -> None:
+    def told() -> str:
+        page = client.get(f"{PAGES}/{feed_id}", headers=HTML).text
+        return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+    feed_id = add(client, url=blog.url)
+    assert "Next look at once" in told()
+    send(client, f"{PAGES}/{feed_id}/check")
+    assert "Next look at once" not in told()
+    assert feed_of(client, feed_id)["last_processed_at"]
+    assert "Newest post mailed" not in told(), "what was there at the first look was never mailed"
+    with db.write() as tx:
+        tx.execute(sa.update(feeds).values(last_processed_at=clock.now()))
+    assert "Newest post mailed" in told()
 
 
 def test_a_look_says_how_many_wait_for_their_day(client: TestClient, blog: Blog) -> None:

@@ -118,9 +118,7 @@ async def add(request: Request) -> Response:
         feed_id = await desk.add(request, directory.parse(wish(fields, {}), new=True))
     except Refused as refused:
         return await _new(request, typed(fields, NEW), problem=refused)
-    return go(
-        f"/admin/feeds/{feed_id}", N_("Feed added. The first look comes at once; it only remembers what is there.")
-    )
+    return go(f"/admin/feeds/{feed_id}", N_("Feed added. The first look only remembers what is there."))
 
 
 async def show(request: Request) -> Response:
