@@ -3,7 +3,7 @@ import { $, $$ } from './admin.js';
 
 const report = $('[data-progress]'), words = report.dataset, bar = $('progress', report), pace = $('[data-pace]', report);
 const numbers = new Intl.NumberFormat(words.lang), WINDOW = 10000, SILENCE = 20000;
-let seen = [], moved = Date.now();
+let seen = [], left = 0, moved = Date.now();
 
 const source = new EventSource(words.progress);             // comes back by itself when the connection is lost
 source.addEventListener('progress', event => draw(JSON.parse(event.data)));
@@ -21,15 +21,18 @@ function draw(now) {
   $('[data-waiting]').hidden = !said;
   $('[data-waiting] q').textContent = said || '';
   moved = Date.now();
+  left = now.remaining_count;
   seen.push([moved, now.sent_count + now.failure_count]);
-  seen = seen.filter(([at]) => moved - at < WINDOW);
-  tell(now.remaining_count);
+  tell();
 }
 
-function tell(left) {
+// How fast it goes and how long it takes, while anything moves; who waits for another try does not.
+function tell() {
+  seen = seen.filter(([at]) => Date.now() - at < WINDOW);
+  if (!seen.length) { pace.textContent = ''; return; }
   const [first, count] = seen[0], [last, latest] = seen.at(-1);
   const rate = last > first ? (latest - count) * 1000 / (last - first) : 0;
-  if (!rate) return;
+  if (rate < 0.05) { if (last > first) pace.textContent = ''; return; }
   const seconds = left / rate;
   const time = seconds < 60 ? words.seconds : seconds < 5400 ? words.minutes.replace('{}', Math.ceil(seconds / 60)) : words.hours.replace('{}', Math.round(seconds / 3600));
   pace.textContent = `${words.rate.replace('{}', numbers.format(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate)))} · ${time}`;
@@ -39,5 +42,5 @@ setInterval(() => {
   if (words.paused === 'yes') return;
   const silent = Date.now() - moved > SILENCE;
   $('[data-silent]').hidden = !silent;
-  if (silent) pace.textContent = '';
+  tell();
 }, 1000);
