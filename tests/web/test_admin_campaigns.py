@@ -91,6 +91,8 @@ class TestList:
         assert "Drafts 1" in page
         assert "Scheduled 1" in page
         assert "Published 1" in page
+        romanian = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", office.opens(lang="ro")))
+        assert "Toate 3 Ciorne 1 Programate 1 În curs 0 Publicate 1" in romanian
         assert "A draft" in office.opens("?state=draft")
         assert "A draft" not in office.opens("?state=published")
 
@@ -254,6 +256,29 @@ class TestWriting:
         assert wrong.status_code == 400
         assert wrong.json()["error"].startswith("Un câmp nu este închis: {{ nick")
 
+    def test_a_script_that_heard_no_answer_makes_no_second_draft(self, office: Office) -> None:
+        page = {"id_to_be": field(office.opens("/new"), "id_to_be")}
+        for subject in ("Issue 1", "Issue 1, and what was typed meanwhile"):
+            born = office.posts("", SCRIPT, **TEXT | page | {"subject": subject})
+            assert (born.status_code, born.json()["id"]) == (200, page["id_to_be"])
+        [made] = office.client.get("/admin/api/campaigns").json()["items"]
+        assert (made["id"], made["subject"]) == (page["id_to_be"], "Issue 1, and what was typed meanwhile")
+        assert [verb for verb, _ in office.noted()] == [Verb.CAMPAIGN_CREATED, Verb.CAMPAIGN_CHANGED]
+        # Who goes back and writes another one does not write over the first.
+        assert office.posts("", **TEXT | page | {"subject": "Another"}).status_code == 303
+        assert office.client.get("/admin/api/campaigns").json()["total"] == 2
+        office.asks(made, "send")
+        late = office.posts("", SCRIPT, **TEXT | page)
+        assert (late.status_code, late.json()["gone"]) == (409, True)
+
+    @pytest.mark.parametrize("odd", ["", "x", "1234", "\0", "g" * 32])
+    def test_an_odd_id_is_passed_over(self, office: Office, odd: str) -> None:
+        born = office.posts("", SCRIPT, **TEXT | {"id_to_be": odd})
+        assert (born.status_code, born.json()["id"] != odd) == (200, True)
+
+    def test_nothing_is_promised_that_only_a_script_does(self, office: Office) -> None:
+        assert ">A draft saves itself" not in office.opens("/new")
+
     @pytest.mark.parametrize("gone", ["deleted", "sent"])
     def test_what_was_typed_survives_that_the_campaign_is_gone(self, office: Office, gone: str) -> None:
         draft = office.writes()
@@ -319,6 +344,15 @@ class TestPreview:
 
     def test_an_empty_frame_says_what_will_be_there(self, office: Office) -> None:
         assert "appears here" in office.opens("/preview")
+
+    def test_it_can_be_seen_with_a_name(self, office: Office) -> None:
+        draft = office.writes()
+        saved = f"/admin/api/campaigns/{draft['id']}/preview?format=text"
+        assert "Hi, Ana" in office.client.get(f"{saved}&nickname=Ana").text
+        assert "Hi, Ana" not in office.client.get(saved).text
+        assert "Hi, Ana" in office.posts("/preview", format="text", nickname="Ana", **TEXT).text
+        assert office.client.get(f"{saved}&nickname={'x' * 51}").status_code == 400
+        assert office.posts("/preview", nickname="x" * 51, **TEXT).status_code == 400
 
     def test_the_saved_text_part_may_stand_in_the_frame(self, office: Office) -> None:
         answer = office.client.get(f"/admin/api/campaigns/{office.writes()['id']}/preview?format=text")
@@ -395,6 +429,14 @@ class TestSteps:
         assert "draft again" in message(office, office.posts(f"/{draft['id']}/cancel"))
         assert office.sees(draft)["scheduled_at"] is None
         assert [verb for verb, _ in office.noted()][1:] == [Verb.CAMPAIGN_SCHEDULED, Verb.CAMPAIGN_CANCELLED]
+
+    def test_the_zone_that_was_found_is_said_back(self, office: Office) -> None:
+        asked = {"at": "2090-07-01T09:30", "zone": "new york"}
+        said = office.client.get(f"{HOME}/moment", params=asked).json()
+        assert (said["bad"], "09:30 in America/New_York" in said["said"]) == (False, True)
+        draft = office.writes()
+        answer = office.posts(f"/{draft['id']}/schedule", updated_at=draft["updated_at"], **asked)
+        assert "09:30 in America/New_York" in message(office, answer)
 
     @pytest.mark.parametrize(
         ("at", "zone", "says"),
@@ -530,6 +572,24 @@ class TestWallClock:
     def test_a_time_that_the_clock_leaps_over(self, written: str) -> None:
         with pytest.raises(Refused, match="leaps over"):
             wall_clock.read(written, "Europe/Bucharest", now=self.now)
+
+    @pytest.mark.parametrize(
+        ("typed", "zone"),
+        [
+            ("Bucharest", "Europe/Bucharest"),
+            (" bucharest ", "Europe/Bucharest"),
+            ("new york", "America/New_York"),
+            ("NEW_YORK", "America/New_York"),
+            ("Europe/Bucharest", "Europe/Bucharest"),
+            ("Indianapolis", None),
+            ("Atlantis", None),
+            ("", None),
+            ("/", None),
+        ],
+    )
+    def test_a_zone_is_found_by_its_city_if_there_is_only_one(self, typed: str, zone: str | None) -> None:
+        found = clock.zone_of_city(typed)
+        assert (found and found.key) == zone
 
     @given(st.text(max_size=30), st.text(max_size=30))
     def test_anything_else_is_refused(self, written: str, zone: str) -> None:

@@ -51,9 +51,9 @@ class Wish:
         return cls.parse(sent, now=now)
 
 
-def create(tx: Connection, wish: Wish, *, now: datetime) -> str:
+def create(tx: Connection, wish: Wish, *, now: datetime, campaign_id: str | None = None) -> str:
     """A new draft with its delivery by email; says its id."""
-    campaign_id = ids.new()
+    campaign_id = campaign_id or ids.new()
     tx.execute(sa.insert(campaigns).values(id=campaign_id, created_at=now, updated_at=now, **wish.columns))
     tx.execute(sa.insert(deliveries).values(id=ids.new(), campaign_id=campaign_id))
     return campaign_id

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -18,6 +19,7 @@ from gna.campaigns.writing import Wish
 from gna.errors import DatabaseAway, NotFound, Refused
 from gna.mail.compile import Sender
 from gna.mail.render import Draft, check
+from gna.subscribers.signup import parse_nickname
 from gna.web.api.campaigns import NOT_THERE, CampaignBody
 from gna.web.api.shapes import body, errors
 from gna.web.body import parse_id, parse_object
@@ -70,14 +72,21 @@ async def send_test(request: Request, campaign_id: str) -> JSONResponse:
 @router.get(
     "/campaigns/{campaign_id}/preview", summary="Preview", response_class=HTMLResponse, responses=errors(400, 404, 503)
 )
-async def preview_campaign(request: Request, campaign_id: str, format: str = "", subscriber: str = "") -> Response:
-    """As a subscriber would see it. `format`: `html`, `text`, `source` (the raw mail) or `json` (all, and checks)."""
+async def preview_campaign(
+    request: Request, campaign_id: str, format: str = "", subscriber: str = "", nickname: str = ""
+) -> Response:
+    """As a subscriber would see it, or somebody with that `nickname`.
+
+    `format`: `html`, `text`, `source` (the raw mail) or `json` (all, and checks).
+    """
     here = ground(request)
     format = format or ("html" if wants_html(request) or not _wants_json(request) else "json")
     if format not in FORMATS:
         raise Refused(f"format must be one of {', '.join(FORMATS)}")
     draft = await _draft(here, campaign_id)
     by = await here.look(preview.reader, parse_id(subscriber))
+    if name := parse_nickname(nickname):
+        by = replace(by, nickname=name)
     if format == "source":
         sender = Sender(here.settings.email_from_address, here.settings.base_url)
         return PlainTextResponse(await asyncio.to_thread(preview.source, draft, here.frame, by, sender=sender))

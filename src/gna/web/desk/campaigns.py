@@ -24,11 +24,11 @@ from gna.web.ground import ground
 CHANGES_NOTED = timedelta(hours=1)
 
 
-async def create(request: Request, wish: Wish) -> str:
+async def create(request: Request, wish: Wish, campaign_id: str | None = None) -> str:
     """A new draft; says its id."""
     await _can_be_composed(request, wish.columns)
-    subject = wish.columns["subject"]
-    return await do(request, Verb.CAMPAIGN_CREATED, timed(writing.create), wish, about=subject, target=str)
+    made = partial(timed(writing.create), wish=wish, campaign_id=campaign_id)
+    return await do(request, Verb.CAMPAIGN_CREATED, made, about=wish.columns["subject"], target=str)
 
 
 async def change(request: Request, campaign_id: str, wish: Wish, *, seen: datetime | None = None) -> None:

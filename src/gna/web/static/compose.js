@@ -7,7 +7,7 @@ const frame = $('.preview iframe'), problem = $('[data-problem]'), conflict = $(
 const autosaves = words.autosave === 'yes', PAUSE = 600, AGAIN = 5000;
 
 // --- saving -------------------------------------------------------------------------------------
-const typed = () => { const fields = new FormData(form); fields.delete('updated_at'); return JSON.stringify([...fields]); };
+const typed = () => { const fields = new FormData(form); ['updated_at', 'id_to_be', 'nickname'].forEach(name => fields.delete(name)); return JSON.stringify([...fields]); };
 let saved = typed(), timer, flying = null, stopped = false, leaving = false;
 if (!problem.hidden) saved = '';                        // the page came back with what could not be saved
 const dirty = () => typed() !== saved;
@@ -84,6 +84,7 @@ function born(id) {
 function unborn() {
   words.id = '';
   form.action = '/admin/campaigns';
+  if (form.elements.id_to_be) form.elements.id_to_be.value = '';
   $('[data-save]').hidden = false;
 }
 
@@ -105,14 +106,19 @@ form.addEventListener('submit', event => {
 });
 addEventListener('beforeunload', event => { if (!leaving && (dirty() || flying)) event.preventDefault(); });
 if (autosaves) $('[data-save]').hidden = true;
+if (!words.id && problem.hidden) say(words.waiting);
 
 // --- what readers will see ----------------------------------------------------------------------
 let format = 'html', rev = 0;
+const named = form.elements.nickname;
 const looks = $$('.preview button[name=format]');
 const press = () => looks.forEach(button => button.setAttribute('aria-pressed', button.value === format));
 function look() {
   // Replaced, so that the way back leads out of the page and not through every version of the text.
-  if (words.id) frame.contentWindow.location.replace(`/admin/api/campaigns/${words.id}/preview?format=${format}&rev=${++rev}`);
+  if (!words.id) return;
+  const asked = new URLSearchParams({ format, rev: ++rev, nickname: named.checked ? named.value : '' });
+  frame.classList.remove('empty');
+  frame.contentWindow.location.replace(`/admin/api/campaigns/${words.id}/preview?${asked}`);
 }
 function show(said) {
   for (const place of $$('[data-checks]')) place.innerHTML = said.checks;
@@ -122,9 +128,11 @@ function show(said) {
 for (const button of looks) button.addEventListener('click', event => {
   format = button.value;
   press();
+  frame.classList.remove('empty');
   if (autosaves && words.id) { event.preventDefault(); look(); }
 });
 press();
+named.addEventListener('change', () => autosaves && words.id ? look() : looks.find(button => button.value === format).click());
 for (const button of $$('[data-go]')) button.disabled = Boolean($('.findings .bad'));
 
 // --- test, schedule, send -----------------------------------------------------------------------

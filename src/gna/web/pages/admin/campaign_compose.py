@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from gna import clock
+from gna import clock, ids
 from gna.campaigns import overview, preview, writing
 from gna.campaigns.preview import Reader
 from gna.campaigns.states import EDITABLE
@@ -18,6 +19,7 @@ from gna.campaigns.writing import Wish
 from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.mail.render import Finding, Level, check
 from gna.subscribers import lists
+from gna.subscribers.signup import parse_nickname
 from gna.web.body import parse_id
 from gna.web.desk import campaigns as desk
 from gna.web.ground import ground
@@ -31,7 +33,6 @@ from gna.web.pages.render import sandboxed, templates
 
 HOME = "/admin/campaigns"
 PICTURES = "https: http: data:"
-NOTHING_YET = N_("What you write appears here.")
 OVERWRITTEN = N_(
     "Somebody else saved this campaign since you opened it. What you typed is still here: "
     "copy what you need from theirs, or save again to replace theirs with yours."
@@ -54,11 +55,13 @@ async def show(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """A new draft from the form."""
+    """A new draft from the form, once: who heard no answer sends it again under the same id."""
     fields = await form(request)
-    typed = Typed.read(fields)
+    typed, campaign_id = Typed.read(fields), _id_to_be(request, fields)
+    if campaign_id and await _is_made(request, campaign_id):
+        return await _save(request, fields, campaign_id)
     try:
-        campaign_id = await desk.create(request, Wish.parse_new(typed.sent(), now=clock.now()))
+        campaign_id = await desk.create(request, Wish.parse_new(typed.sent(), now=clock.now()), campaign_id)
     except Refused as refused:
         return await _not_saved(request, typed, refused, None)
     return await _saved(request, fields, campaign_id)
@@ -66,7 +69,10 @@ async def create(request: Request) -> Response:
 
 async def save(request: Request) -> Response:
     """What stands in the form, unless somebody else saved meanwhile."""
-    fields, campaign_id = await form(request), parse_id(request.path_params["campaign_id"])
+    return await _save(request, await form(request), parse_id(request.path_params["campaign_id"]))
+
+
+async def _save(request: Request, fields: Fields, campaign_id: str) -> Response:
     typed = Typed.read(fields)
     try:
         seen = writing.parse_seen(fields.get("updated_at") or None)
@@ -76,17 +82,36 @@ async def save(request: Request) -> Response:
     return await _saved(request, fields, campaign_id)
 
 
+def _id_to_be(request: Request, fields: Fields) -> str | None:
+    """The id that the page proposed, from its script: only that tries again by itself."""
+    try:
+        return str(UUID(fields.get("id_to_be"))) if is_script(request) else None
+    except ValueError:
+        return None
+
+
+async def _is_made(request: Request, campaign_id: str) -> bool:
+    try:
+        await ground(request).look(overview.row, campaign_id)
+    except NotFound:
+        return False
+    return True
+
+
 async def show_unsaved(request: Request) -> Response:
     """What stands in the form as a reader would see it; nothing is saved."""
-    lang, fields = language_of(request), await form(request) if request.method == "POST" else None
-    if fields is None:
-        return PlainTextResponse(translated(NOTHING_YET, lang), headers=sandboxed(PICTURES))
+    lang = language_of(request)
+    if request.method != "POST":
+        nothing = templates.get_template("admin/campaign_nothing.html").render(lang=lang)
+        return HTMLResponse(nothing, headers=sandboxed(PICTURES))
+    fields = await form(request)
     typed = Typed.read(fields)
     # Half a campaign can be looked at too.
     said = {name: value for name, value in replace(typed, attributes=[]).sent().items() if value != ""}
     try:
         draft = writing.draft_of(Wish.parse(said, now=clock.now()).columns, ground(request).frame)
-        seen = await asyncio.to_thread(preview.seen, draft, ground(request).frame, Reader())
+        by = Reader(nickname=parse_nickname(fields.get("nickname")) or "")
+        seen = await asyncio.to_thread(preview.seen, draft, ground(request).frame, by)
     except Refused as refused:
         return PlainTextResponse(f"{in_words(str(refused), lang)}.", 400, headers=sandboxed(PICTURES))
     if fields.get("format") == "text":
@@ -105,6 +130,7 @@ async def _form(
         status=status,
         typed=typed,
         campaign=campaign,
+        id_to_be=ids.new(),
         problem=problem,
         findings=found,
         lists=known if typed.list_key in ("", *known) else [*known, typed.list_key],

@@ -17,11 +17,11 @@ from gna.web.pages.admin.shell import N_, beyond, form, go, paging, screen
 
 HOME = "/admin/campaigns"
 CHIPS = (
-    ("", N_("All")),
-    (State.DRAFT, N_("Drafts")),
-    (State.SCHEDULED, N_("Scheduled")),
-    (State.PUBLISHING, N_("Publishing")),
-    (State.PUBLISHED, N_("Published")),
+    ("", N_("All %(number)s")),
+    (State.DRAFT, N_("Drafts %(number)s")),
+    (State.SCHEDULED, N_("Scheduled %(number)s")),
+    (State.PUBLISHING, N_("Publishing %(number)s")),
+    (State.PUBLISHED, N_("Published %(number)s")),
 )
 
 
