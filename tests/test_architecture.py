@@ -33,7 +33,8 @@ FLOORS: list[set[str]] = [
     {"campaigns", "articles", "notifications", "inbox"},
     {"feeds"},
     {"tables"},
-    {"migrations", "worker", "web"},
+    {"migrations"},
+    {"worker", "web"},
     {"cli"},
 ]
 GROUND = FLOORS[0]

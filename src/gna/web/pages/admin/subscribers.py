@@ -148,7 +148,7 @@ async def _page(
     known = await ground(request).look(lists.known)
     left = {one.list_key: one.unsubscribed_at for one in person.lists if one.unsubscribed_at}
     offered = sorted({*known, *(one.list_key for one in person.lists)})
-    values = {"person": person, "typed": typed, "shown": shown, "offered": offered, "left": left}
+    values: dict[str, Any] = {"person": person, "typed": typed, "shown": shown, "offered": offered, "left": left}
     return screen(request, "subscriber.html", status=status, problem=problem, **values)
 
 
