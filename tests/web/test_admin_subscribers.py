@@ -293,6 +293,23 @@ class TestPerson:
         assert "token" not in answer.text
         assert done(db) == [("subscribers_exported", "1")]
 
+    @pytest.mark.parametrize("path", ["", "/confirmation", "/remove"])
+    def test_nothing_is_done_to_nobody(self, client: TestClient, db: Database, ana: str, path: str) -> None:
+        answer = posts(client, f"{LIST}/nobody{path}", nickname="Eve")
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"{LIST}?q=example&page=1")
+        assert "There is no such subscriber" in shows(client, LIST)
+        assert done(db) == []
+
+    @pytest.mark.parametrize("path", ["", "/confirmation", "/remove"])
+    def test_another_site_changes_nobody(self, client: TestClient, db: Database, ion: str, path: str) -> None:
+        headers = HTML | {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+        answer = client.post(f"{LIST}/{ion}{path}", data={"nickname": "Eve"}, headers=headers)
+        assert answer.status_code == 403
+        with db.read() as tx:
+            assert directory.get(tx, ion).nickname is None
+            assert count(tx, messages) == 0
+        assert done(db) == []
+
     @pytest.mark.parametrize("path", ["nobody", "nobody/data.json", "%00"])
     def test_nobody(self, client: TestClient, path: str) -> None:
         assert "There is nothing here" in shows(client, f"{LIST}/{path}", 404)
@@ -333,6 +350,7 @@ class TestSeveral:
             {"do": "remove", "id": "nobody"},
             {"do": "remove", "id": "a\0b"},
             {"do": "put_on", "put_on": "no key", "id": "x"},
+            {"do": "put_on", "id": "x"},
             {"do": "take_off", "id": "x"},
             {"id": "x"},
         ],
@@ -345,6 +363,15 @@ class TestSeveral:
         with db.read() as tx:
             assert count(tx, subscribers) == 1
         assert done(db) == []
+
+    def test_whoever_is_gone_meanwhile_is_not_counted(self, client: TestClient, db: Database, ana: str) -> None:
+        posts(client, f"{LIST}/some", do="remove", id=[ana, "gone"])
+        assert "1 person was removed." in shows(client, LIST)
+        assert done(db) == [("subscriber_removed", "1")]
+
+    def test_a_list_without_a_good_name_is_refused_with_a_reason(self, client: TestClient, ana: str) -> None:
+        posts(client, f"{LIST}/some", do="put_on", put_on="no key", id=[ana])
+        assert "A list key is 1–64 letters, digits or - _ . :" in shows(client, LIST)
 
     def test_another_site_removes_nobody(self, client: TestClient, db: Database, ana: str) -> None:
         headers = HTML | {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}

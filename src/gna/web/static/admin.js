@@ -73,6 +73,9 @@ for (const all of $$('[data-select-all]')) {
   let last;
   all.hidden = false;
   all.addEventListener('change', () => { boxes.forEach(box => { box.checked = all.checked; }); sync(); });
+  form.addEventListener('keydown', event => {           // Enter is for the field in which somebody types
+    if (event.key === 'Enter' && event.target.type === 'checkbox') event.preventDefault();
+  });
   boxes.forEach((box, at) => box.addEventListener('click', event => {
     if (event.shiftKey && last !== undefined)           // shift chooses all between two
       boxes.slice(Math.min(at, last), Math.max(at, last) + 1).forEach(one => { one.checked = box.checked; });
@@ -80,6 +83,12 @@ for (const all of $$('[data-select-all]')) {
     sync();
   }));
   sync();
+}
+
+// --- choosing at once --------------------------------------------------------------------------
+for (const field of $$('[data-submit-on-change]')) {
+  for (const button of $$('button', field.form)) button.hidden = true;
+  field.addEventListener('change', () => field.form.requestSubmit());
 }
 
 // --- what the server draws anew --------------------------------------------------------------------
