@@ -344,6 +344,8 @@ class TestPreview:
 
     def test_an_empty_frame_says_what_will_be_there(self, office: Office) -> None:
         assert "appears here" in office.opens("/preview")
+        assert 'content="light dark"' in office.opens("/preview")
+        assert 'content="dark"' in office.opens("/preview", cookie="gna_theme=dark")
 
     def test_it_can_be_seen_with_a_name(self, office: Office) -> None:
         draft = office.writes()

@@ -117,9 +117,12 @@ function look() {
   // Replaced, so that the way back leads out of the page and not through every version of the text.
   if (!words.id) return;
   const asked = new URLSearchParams({ format, rev: ++rev, nickname: named.checked ? named.value : '' });
-  frame.classList.remove('empty');
+  frame.classList.remove('bare');
   frame.contentWindow.location.replace(`/admin/api/campaigns/${words.id}/preview?${asked}`);
 }
+for (const button of $$('[data-theme-toggle]')) button.addEventListener('click', () => {
+  if (frame.classList.contains('bare')) frame.contentWindow.location.replace('/admin/campaigns/preview');
+});
 function show(said) {
   for (const place of $$('[data-checks]')) place.innerHTML = said.checks;
   for (const button of $$('[data-go]')) button.disabled = said.blocked;
@@ -128,7 +131,7 @@ function show(said) {
 for (const button of looks) button.addEventListener('click', event => {
   format = button.value;
   press();
-  frame.classList.remove('empty');
+  frame.classList.remove('bare');
   if (autosaves && words.id) { event.preventDefault(); look(); }
 });
 press();

@@ -28,7 +28,7 @@ from gna.web.pages.admin import campaign_report
 from gna.web.pages.admin.campaign_form import Typed, is_script
 from gna.web.pages.admin.campaign_steps import STEPS, Step, dialogs
 from gna.web.pages.admin.campaign_words import in_words
-from gna.web.pages.admin.shell import N_, Fields, form, go, screen
+from gna.web.pages.admin.shell import N_, Fields, form, go, screen, theme_of
 from gna.web.pages.render import sandboxed, templates
 
 HOME = "/admin/campaigns"
@@ -102,7 +102,7 @@ async def show_unsaved(request: Request) -> Response:
     """What stands in the form as a reader would see it; nothing is saved."""
     lang = language_of(request)
     if request.method != "POST":
-        nothing = templates.get_template("admin/campaign_nothing.html").render(lang=lang)
+        nothing = templates.get_template("admin/campaign_nothing.html").render(lang=lang, theme=theme_of(request))
         return HTMLResponse(nothing, headers=sandboxed(PICTURES))
     fields = await form(request)
     typed = Typed.read(fields)

@@ -88,7 +88,7 @@ def screen(
         "place": _place(path),
         "lang": lang,
         "who": who(request),
-        "theme": _theme(request),
+        "theme": theme_of(request),
         "zone": zone_of(request),
         "query": lambda **changes: _query(request, changes),
         "navigation": [entry for entry in NAVIGATION if entry[2] != "mailbox" or settings.mailbox_is_open],
@@ -214,7 +214,8 @@ def _place(path: str) -> str:
     return "/".join(path.split("/")[:3])
 
 
-def _theme(request: Request) -> str | None:
+def theme_of(request: Request) -> str | None:
+    """The colours that the visitor chose, if they did."""
     chosen = request.cookies.get(THEME)
     return chosen if chosen in ("light", "dark") else None
 
