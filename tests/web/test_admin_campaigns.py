@@ -121,6 +121,9 @@ class TestList:
         office.works()
         assert "Held" in office.opens("?state=scheduled")
         assert "waits for you" in office.opens(f"/{held['id']}")
+        romanian = HTML | {"Accept-Language": "ro"}
+        for path in ("/admin", f"/admin/campaigns/{held['id']}"):
+            assert "iar Gna nu rula atunci" in office.client.get(path, headers=romanian).text
 
     def test_pages_of_many(self, office: Office, db: Database) -> None:
         with db.write() as tx:

@@ -10,13 +10,15 @@ from starlette.testclient import TestClient
 
 from gna import clock
 from gna.activity import Verb, activity
+from gna.campaigns.publisher import CANNOT_BE_COMPOSED, MISSED
 from gna.config import Settings
 from gna.db import Database
 from gna.feeds import directory
 from gna.feeds.decide import HOLD
 from gna.feeds.editor import NOBODY, REACHED_NOBODY
 from gna.feeds.table import feeds
-from gna.web.pages.admin.feeds import REASONS, found, state_of, why_held
+from gna.web.pages.admin.feeds import REASONS, found, state_of
+from gna.web.pages.admin.held import why_held
 from tests.blog import API, Blog
 from tests.conftest import settings_for
 
@@ -319,7 +321,11 @@ def test_why_a_campaign_waits_is_said_in_romanian_too() -> None:
         "Uitați-vă la ea, apoi trimiteți-o sau ștergeți-o."
     )
     assert why_held(HOLD.format(new=12, all=20), "en") == HOLD.format(new=12, all=20)
-    for reason in (NOBODY, REACHED_NOBODY):
+    missed = MISSED.format(at=clock.now())
+    uncomposed = CANNOT_BE_COMPOSED.format(why="it leads nowhere")
+    assert (why_held(missed, "en"), why_held(uncomposed, "en")) == (missed, uncomposed)
+    assert "it leads nowhere" not in str(why_held(uncomposed, "ro"))
+    for reason in (NOBODY, REACHED_NOBODY, missed, uncomposed):
         assert why_held(reason, "ro") != reason
 
 

@@ -24,7 +24,10 @@ from gna.web.body import parse_id
 from gna.web.desk import campaigns as desk
 from gna.web.ground import ground
 from gna.web.language import language_of, translated
-from gna.web.pages.admin import campaign_report
+from gna.web.pages.admin import (
+    campaign_report,
+    held,  # noqa: F401
+)
 from gna.web.pages.admin.campaign_form import Typed, is_script
 from gna.web.pages.admin.campaign_steps import STEPS, Step, dialogs
 from gna.web.pages.admin.campaign_words import in_words

@@ -15,7 +15,8 @@ from gna.subscribers import lists
 from gna.web.body import parse_id
 from gna.web.desk import feeds as desk
 from gna.web.ground import ground
-from gna.web.language import language_of, translated
+from gna.web.language import language_of
+from gna.web.pages.admin.held import why_held
 from gna.web.pages.admin.shell import N_, NN_, Fields, beyond, form, go, paging, screen, zone_of
 
 NEW = {
@@ -55,22 +56,6 @@ REASONS = (
     N_("There is no such feed"),
     N_("Another look at the feed is under way; try again in a minute"),
 )
-# Why a campaign waits; the first has numbers in it.
-HELD = re.compile(r"(?P<new>\d+) of the (?P<all>\d+) posts in the feed look new at once.*")
-WAITS = (
-    N_(
-        "Nobody is in its audience, so nobody would get it. "
-        "Change the audience of this campaign and of its feed, then send or delete it."
-    ),
-    N_(
-        "It could be sent to nobody at all. Mend the cause and try it again (gna campaigns retry), "
-        "or let go of it (gna feed skip)."
-    ),
-)
-LOOKS_NEW = N_(
-    "%(new)s of the %(all)s posts in the feed look new at once, as after a move of the site. "
-    "Look at it, then send or delete it."
-)
 NEW_POSTS = NN_(
     "%(num)d new post was found; it waits for its time.",
     "%(num)d new posts were found; they wait for their time.",
@@ -86,14 +71,6 @@ def state_of(feed: Mapping[str, Any]) -> str:
     if feed["campaign_state"] == "draft" or feed["campaign_held"]:
         return "held"
     return "well" if feed["last_checked_at"] else "new"
-
-
-def why_held(reason: str | None, lang: str) -> str | None:
-    """Why its campaign waits for a person, in their language."""
-    if reason is None:
-        return None
-    found = HELD.fullmatch(reason)
-    return translated(LOOKS_NEW, lang) % found.groupdict() if found else translated(reason, lang)
 
 
 async def show_all(request: Request) -> Response:
