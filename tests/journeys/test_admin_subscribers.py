@@ -264,3 +264,21 @@ def test_all_of_it_works_without_a_script(gna: Gna, db: Database, people: list[s
     page.get_by_role("dialog").get_by_role("button", name="Trimiteți mesajul").click()
     said(page, "Persoana este deja abonată; nu s-a trimis nimic.")
     context.close()
+
+
+def test_a_dialog_keeps_the_focus_until_it_is_closed(gna: Gna, page: Page) -> None:
+    page.goto(f"{gna.url}/admin/subscribers")
+    opener = page.get_by_role("button", name="Add subscriber").first
+    opener.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Add subscriber")
+    first, last = dialog.get_by_label("Email address"), dialog.get_by_role("button", name="Send the mail")
+    expect(first).to_be_focused()
+    last.focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.dialog') !== null")
+    page.keyboard.press("Shift+Tab")
+    expect(last).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(opener).to_be_focused()
