@@ -28,7 +28,7 @@ class Canvas:
 
 
 WIDE = Canvas("wide", 520, 210, named=7, pointer=True)
-NARROW = Canvas("narrow", 340, 210, named=4, pointer=False)
+NARROW = Canvas("slim", 340, 210, named=4, pointer=False)
 
 
 @dataclass(frozen=True)
