@@ -66,6 +66,8 @@ class Databases:
     kind: str
     empty: Callable[[], str]
     migrated: Callable[[], str]
+    # They lie in memory, and thousands of them would fill it.
+    drop: Callable[[str], None]
 
 
 @pytest.fixture(scope="session", params=BOTH)
@@ -77,15 +79,19 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def empty_url(databases: Databases) -> str:
+def empty_url(databases: Databases) -> Iterator[str]:
     """A database without any table."""
-    return databases.empty()
+    url = databases.empty()
+    yield url
+    databases.drop(url)
 
 
 @pytest.fixture
-def database_url(databases: Databases) -> str:
+def database_url(databases: Databases) -> Iterator[str]:
     """A database with the present schema and no rows."""
-    return databases.migrated()
+    url = databases.migrated()
+    yield url
+    databases.drop(url)
 
 
 @pytest.fixture
@@ -241,7 +247,11 @@ def _sqlite_databases(folder: Path) -> Databases:
         shutil.copy(template, url.removeprefix("sqlite:///"))
         return url
 
-    return Databases("sqlite", empty, migrated)
+    def drop(url: str) -> None:
+        for file in folder.glob(f"{Path(url.removeprefix('sqlite:///')).name}*"):
+            file.unlink()
+
+    return Databases("sqlite", empty, migrated, drop)
 
 
 def _postgres_databases(server: Postgres) -> Databases:
@@ -251,7 +261,10 @@ def _postgres_databases(server: Postgres) -> Databases:
     def migrated() -> str:
         return server.create_database(f"t{ids.new()}", template=_template(server))
 
-    return Databases("postgresql", empty, migrated)
+    def drop(url: str) -> None:
+        server.drop_database(url.rpartition("/")[2])
+
+    return Databases("postgresql", empty, migrated, drop)
 
 
 @cache
