@@ -129,9 +129,9 @@ def test_it_is_discarded_only_while_it_is_open(db: Database) -> None:
         imports.discard(tx, "nothing")
 
 
-def test_an_open_upload_is_forgotten_after_a_day(db: Database) -> None:
+def test_an_open_upload_is_forgotten_after_two_hours(db: Database) -> None:
     opened(db)
-    for hours, left in ((23, 1), (25, 0)):
+    for hours, left in ((1.9, 1), (2.1, 0)):
         with db.write() as tx:
             imports.forget(tx, now=clock.now() + timedelta(hours=hours))
         assert (rows_in(db, imports.imports), rows_in(db, chunks)) == (left, left)
