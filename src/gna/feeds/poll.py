@@ -190,8 +190,8 @@ def _due(tx: Connection, *, now: datetime) -> list[str]:
 
 
 def _is_over(now: datetime) -> sa.ColumnElement[bool]:
-    """Whoever had it has died, or had a clock that was far ahead."""
-    return sa.or_(f.claimed_until <= now, f.claimed_until > now + LEASE)
+    """Whoever had it has died, or had a clock that was far ahead; who waited for the row has an older `now` than it."""
+    return sa.or_(f.claimed_until <= now, f.claimed_until > now + 2 * LEASE)
 
 
 def _claim(tx: Connection, feed_id: str, *, early: bool, interval: timedelta, now: datetime) -> Any:
