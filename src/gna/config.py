@@ -223,16 +223,12 @@ class Settings(BaseModel):
         False, "Show mail previews under `/api/v1/emails`; for development.", later=True
     )
 
-    inbox_password: SecretStr | None = inbox(
-        None, "The password of the mailbox that `gna inbox` reads; never stored.", later=True
-    )
-    inbox_allow_private_hosts: Names = inbox((), "Hosts that may be at private addresses: a comma list.", later=True)
-    inbox_request_delay: Duration = inbox("2", "The pause between two unsubscribe requests.", later=True)
-    inbox_timeout: Period = inbox("30", "How long an unsubscribe request may take.", later=True)
-    inbox_max_attempts: Count = inbox(3, "How often an unsubscribe is tried.", later=True)
-    inbox_require_signed: Flag = inbox(
-        False, "One-click unsubscribes need a DKIM signature over their headers.", later=True
-    )
+    inbox_password: SecretStr | None = inbox(None, "The password of the mailbox that `gna inbox` reads; never stored.")
+    inbox_allow_private_hosts: Names = inbox((), "Hosts that may be at private addresses: a comma list.")
+    inbox_request_delay: Duration = inbox("2", "The pause between two unsubscribe requests.")
+    inbox_timeout: Period = inbox("30", "How long an unsubscribe request may take.")
+    inbox_max_attempts: Count = inbox(3, "How often an unsubscribe is tried.")
+    inbox_require_signed: Flag = inbox(False, "One-click unsubscribes need a DKIM signature over their headers.")
 
     @property
     def own_url(self) -> str:

@@ -5,6 +5,7 @@ from gna.campaigns import table as campaigns
 from gna.db import metadata
 from gna.delivery import mailings, pace
 from gna.feeds import table as feeds
+from gna.inbox import table as inbox
 from gna.jobs import timetable, workers
 from gna.subscribers import filing, imports, table, tally
 
@@ -14,6 +15,7 @@ __all__ = [
     "feeds",
     "filing",
     "imports",
+    "inbox",
     "mailings",
     "metadata",
     "outbox",
