@@ -1,0 +1,53 @@
+"""The methods to leave by. Each file in this folder is one, and a new file is found by itself."""
+
+import sys
+from collections.abc import Collection
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from gna.inbox.method import Mail, Method, judged
+from gna.inbox.ways import Link, Offers, Source, Way
+
+INVALID = "invalid"
+SOURCES = {source: number for number, source in enumerate(Source)}
+
+
+@cache
+def known() -> tuple[Method, ...]:
+    """Every method, the best first."""
+    found: list[Method] = [import_module(f"{__name__}.{file.name}").METHOD for file in iter_modules(__path__)]
+    return tuple(sorted(found, key=lambda method: method.rank))
+
+
+def find(name: str | None) -> Method | None:
+    """The method of this name, if there is one."""
+    return next((method for method in known() if method.name == name), None)
+
+
+def ways(offers: Offers, *, allowed: Collection[str] = (), sender: str = "") -> tuple[Way, ...]:
+    """All ways out that a mail offers, the best first: by method, then by where it stands, then as in the mail.
+
+    `allowed` are hosts that the rules on addresses spare; `sender` is the domain that the mail came from.
+    """
+    # Reading the header's fields is the other half of this package.
+    from gna.inbox.offers import fields
+
+    mail = Mail(offers, tuple(fields(offers.list_unsubscribe)), allowed, sender)
+    found: dict[tuple[str, str], Way] = {}
+    for link in (*(Link(url, Source.HEADER) for url in mail.header_urls), *offers.body):
+        way = _recognised(link, mail)
+        found.setdefault((way.method, way.url), way)
+    return tuple(sorted(found.values(), key=_rank))
+
+
+def _recognised(link: Link, mail: Mail) -> Way:
+    for method in known():
+        if way := method.recognise(link, mail):
+            return way
+    return judged(Way(INVALID, link.url, link.source), mail)
+
+
+def _rank(way: Way) -> tuple[int, int]:
+    method = find(way.method)
+    return method.rank if method else sys.maxsize, SOURCES[way.source]
