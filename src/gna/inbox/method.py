@@ -1,7 +1,7 @@
 """What a method is: how a way out is recognised, and how it is gone. Each is one file in `methods/`."""
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from gna.inbox.safety import judge
@@ -84,12 +84,20 @@ class Method:
     needs_smtp: bool = False
 
 
-def judged(way: Way, mail: Mail) -> Way:
-    """The way with what there is to say against its address."""
-    verdict = judge(way.url, fields=way.fields, allowed=mail.allowed, sender=mail.sender)
+def judged(
+    method: str,
+    link: Link,
+    mail: Mail,
+    *,
+    fields: tuple[tuple[str, str], ...] = (),
+    warnings: tuple[str, ...] = (),
+) -> Way:
+    """The way that a link is by this method, with what there is to say against its address."""
+    verdict = judge(link.url, fields=fields, allowed=mail.allowed, sender=mail.sender)
     if verdict.error:
-        return replace(way, safe=False, error=verdict.error, method="invalid" if verdict.malformed else way.method)
-    return replace(way, warnings=(*way.warnings, *verdict.warnings)) if verdict.warnings else way
+        method = "invalid" if verdict.malformed else method
+        return Way(method, link.url, link.source, safe=False, error=verdict.error, fields=fields)
+    return Way(method, link.url, link.source, warnings=(*warnings, *verdict.warnings), fields=fields)
 
 
 def is_web(url: str) -> bool:

@@ -77,7 +77,7 @@ def why_not_host(host: str, *, allowed: Collection[str] = ()) -> str | None:
     """Why nothing may be sent to this host, whatever it would be; None if it may."""
     try:
         name = plain_host(host)
-        if name not in _plain(allowed):
+        if not allowed or name not in _plain(allowed):
             check_host(name)
     except ValueError:
         return "The address names no host"
@@ -124,7 +124,7 @@ def _check_target(place: Place, fields: Iterable[tuple[str, str]]) -> None:
     if shortener := dangers.shortener(place.host):
         raise _Unsafe(f"{shortener} shortens addresses and hides where they lead")
     # Nearly every address has nothing doubtful in it, and is not looked at closer.
-    if dangers.HINT.search(plain(place.target)):
+    if dangers.HINT.search(plain(place.target).lower()):
         path, _, query = place.target.partition("?")
         _check_path(path)
         pairs = parse_qsl(query.replace(";", "&"), keep_blank_values=True)

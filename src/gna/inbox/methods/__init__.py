@@ -20,6 +20,7 @@ def known() -> tuple[Method, ...]:
     return tuple(sorted(found, key=lambda method: method.rank))
 
 
+@cache
 def find(name: str | None) -> Method | None:
     """The method of this name, if there is one."""
     return next((method for method in known() if method.name == name), None)
@@ -45,7 +46,7 @@ def _recognised(link: Link, mail: Mail) -> Way:
     for method in known():
         if way := method.recognise(link, mail):
             return way
-    return judged(Way(INVALID, link.url, link.source), mail)
+    return judged(INVALID, link, mail)
 
 
 def _rank(way: Way) -> tuple[int, int]:

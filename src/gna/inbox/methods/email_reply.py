@@ -1,7 +1,6 @@
 """Email: a mail to the address that the sender names, and to nobody else."""
 
 import re
-from dataclasses import replace
 from urllib.parse import unquote
 
 from gna.inbox.method import Errand, Mail, Method, Outcome
@@ -32,22 +31,29 @@ def recognise(link: Link, mail: Mail) -> Way | None:
     found = SCHEME.match(link.url)
     if not found:
         return None
-    way = Way("email_reply", link.url, link.source)
     try:
-        return _read(way, link.url[found.end() :].strip(), mail)
+        return _read(link, link.url[found.end() :].strip(), mail)
     except _Wrong as wrong:
-        method = "invalid" if isinstance(wrong, _NoAddress) else way.method
-        return replace(way, method=method, safe=False, error=str(wrong))
+        method = "invalid" if isinstance(wrong, _NoAddress) else "email_reply"
+        return Way(method, link.url, link.source, safe=False, error=str(wrong))
 
 
-def _read(way: Way, text: str, mail: Mail) -> Way:
+def _read(link: Link, text: str, mail: Mail) -> Way:
     """RFC 6068: what stands before the ? is the recipient; of the rest only subject and body are anybody's business."""
     recipient, _, query = text.partition("#")[0].partition("?")
     to = _recipient(recipient, mail)
     said, others = _parameters(query)
     subject, body = _subject(said.get("subject", "")), _body(said.get("body", ""))
-    warnings = [f"The address wants to set {', '.join(others)} of the mail, which is left out"] if others else []
-    return replace(way, to=to, subject=subject or SUBJECT, body=body or BODY, warnings=tuple(warnings))
+    doubts = (f"The address wants to set {', '.join(others)} of the mail, which is left out",) if others else ()
+    return Way(
+        "email_reply",
+        link.url,
+        link.source,
+        warnings=doubts,
+        to=to,
+        subject=subject or SUBJECT,
+        body=body or BODY,
+    )
 
 
 def _recipient(text: str, mail: Mail) -> str:

@@ -18,7 +18,7 @@ def recognise(link: Link, mail: Mail) -> Way | None:
         logger.debug("nothing says how to leave by this address, so opening it is assumed", source=link.source)
     doubt = why_not(mail) if link.source is Source.HEADER else None
     fields = link.form.fields if link.form else ()
-    return judged(Way("http_get", link.url, link.source, warnings=(doubt,) if doubt else (), fields=fields), mail)
+    return judged("http_get", link, mail, fields=fields, warnings=(doubt,) if doubt else ())
 
 
 def address(way: Way) -> str:

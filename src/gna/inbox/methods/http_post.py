@@ -10,7 +10,7 @@ def recognise(link: Link, mail: Mail) -> Way | None:
     """A form that says `method="post"`."""
     if link.form is None or link.form.method.strip().lower() != "post":
         return None
-    return judged(Way("http_post", link.url, link.source, fields=link.form.fields), mail)
+    return judged("http_post", link, mail, fields=link.form.fields)
 
 
 def plan(errand: Errand) -> str:

@@ -14,7 +14,7 @@ def recognise(link: Link, mail: Mail) -> Way | None:
         return None
     if not mail.offers.list_unsubscribe_post or why_not(mail):
         return None
-    return judged(Way("one_click", link.url, link.source), mail)
+    return judged("one_click", link, mail)
 
 
 def why_not(mail: Mail) -> str | None:
