@@ -48,5 +48,9 @@ class Unreachable(GnaError):
     """Somebody else's server did not give what was asked of it; the next try may be luckier."""
 
 
+class LedAstray(Unreachable):
+    """It redirects without end, or where we do not go."""
+
+
 class PrivateAddress(Unreachable):
     """The address belongs to a private network, where only the operator may send us."""

@@ -1,11 +1,6 @@
 """What harmful addresses look like: shorteners, downloads, commands, and letters that pretend to be others."""
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from publicsuffixlist import PublicSuffixList
 
 SERVICES = """
     1url.com 2.gp 9qr.de adf.ly amzn.to b.link bc.vc bit.do bit.ly bitly.com bitly.ws bl.ink buff.ly chilp.it clck.ru
@@ -117,20 +112,10 @@ def odd_letters(host: str) -> list[str]:
 
 
 def same_domain(host: str, sender: str) -> bool:
-    """Whether both belong to one owner: below a public suffix the first part is what is registered."""
-    return registrable(host) == registrable(sender)
+    """Whether both belong to one owner."""
+    from gna.inbox.domains import registrable
 
-
-def registrable(host: str) -> str:
-    """The part of a name that somebody registered; the name itself if it is none."""
-    return _suffixes().privatesuffix(host.lower().rstrip(".")) or host.lower()
-
-
-@cache
-def _suffixes() -> "PublicSuffixList":
-    from publicsuffixlist import PublicSuffixList
-
-    return PublicSuffixList()
+    return (registrable(host) or host) == (registrable(sender) or sender)
 
 
 def _scripts(label: str) -> set[str]:

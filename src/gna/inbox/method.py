@@ -1,7 +1,7 @@
 """What a method is: how a way out is recognised, and how it is gone. Each is one file in `methods/`."""
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gna.inbox.safety import judge
@@ -80,6 +80,8 @@ class Method:
     # What would be done, to finish the sentence "Would …".
     plan: Callable[[Errand], str]
     carry_out: Callable[[Errand], Awaitable[Outcome]]
+    # The same way, judged anew with other hosts to spare.
+    rejudge: Callable[[Way, Collection[str]], Way] = lambda way, allowed: rejudged(way, allowed)
     # Whether it is by mail, and so needs the account's mail server.
     needs_smtp: bool = False
 
@@ -98,6 +100,12 @@ def judged(
         method = "invalid" if verdict.malformed else method
         return Way(method, link.url, link.source, safe=False, error=verdict.error, fields=fields)
     return Way(method, link.url, link.source, warnings=(*warnings, *verdict.warnings), fields=fields)
+
+
+def rejudged(way: Way, allowed: Collection[str]) -> Way:
+    """A way on the web, judged anew."""
+    error = judge(way.url, fields=way.fields, allowed=allowed).error
+    return replace(way, safe=error is None, error=error)
 
 
 def is_web(url: str) -> bool:

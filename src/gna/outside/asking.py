@@ -2,13 +2,13 @@
 
 import asyncio
 import ssl
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gna import __version__
-from gna.errors import Unreachable
+from gna.errors import LedAstray, Unreachable
 from gna.outside.place import Place, join, parse, plain_host
 
 if TYPE_CHECKING:
@@ -55,20 +55,24 @@ async def ask(
     private_hosts: Collection[str] = (),
     any_private: bool = False,
     redirects: int = 5,
+    why_not: Callable[[str], str | None] = lambda _: None,
     largest: int = 10 * MEGABYTE,
+    skim: bool = False,
     within: float = 30,
     tls: ssl.SSLContext | None = None,
 ) -> Answer:
     """Ask an address that somebody else chose; raises Unreachable with one sentence, PrivateAddress if it is private.
 
-    Redirects are followed for GET alone; with `redirects=0` the redirect itself is the answer.
+    Redirects are followed for GET alone; with `redirects=0` the redirect itself is the answer. `why_not` may object to
+    an address that is redirected to. With `skim` the status is what matters: of the body only the beginning is read,
+    up to `largest`, and one that cannot be read is none.
     """
     # Only whoever asks carries the library: a server that has no feeds stays small.
     from gna.outside.wire import Question, Rules
 
     said = {"user-agent": USER_AGENT} | _lower(headers) | {"accept-encoding": "gzip"}
     question = Question(method, said, b"" if content is None and method == "POST" else content)
-    trip = _Trip(_first(url), question, Rules(_hosts(private_hosts), any_private, largest, tls))
+    trip = _Trip(_first(url), question, Rules(_hosts(private_hosts), any_private, largest, tls, skim), why_not)
     try:
         async with asyncio.timeout(within):
             return await trip.go(redirects if method == "GET" else 0)
@@ -79,8 +83,11 @@ async def ask(
 class _Trip:
     """From the address that was given to the one that answers."""
 
-    def __init__(self, start: Place, question: "Question", rules: "Rules") -> None:
+    def __init__(
+        self, start: Place, question: "Question", rules: "Rules", why_not: Callable[[str], str | None]
+    ) -> None:
         self.place = start
+        self._why_not = why_not
         self._question = question
         self._rules = rules
         self._start = start
@@ -96,12 +103,14 @@ class _Trip:
                 return self._answer(reply)
             if left:
                 self._move(reply)
-        raise Unreachable(f"{self._start.shown} redirects more than {redirects} times.")
+        raise LedAstray(f"{self._start.shown} redirects more than {redirects} times.")
 
     def _move(self, reply: "Reply") -> None:
         place = self._next(reply)
         if place.url in self._seen:
-            raise Unreachable(f"{self.place.shown} redirects in a circle.")
+            raise LedAstray(f"{self.place.shown} redirects in a circle.")
+        if objection := self._why_not(place.url):
+            raise LedAstray(f"{self.place.shown} redirects to where we do not go: {objection}.")
         if place.origin != self.place.origin:
             kept = {name: value for name, value in self._question.headers.items() if name in CARRIED}
             self._question = replace(self._question, headers=kept)
@@ -115,7 +124,7 @@ class _Trip:
         try:
             return join(self.place, location)
         except ValueError as error:
-            raise Unreachable(f"The address that {self.place.shown} redirects to must {error}.") from None
+            raise LedAstray(f"The address that {self.place.shown} redirects to must {error}.") from None
 
     def _answer(self, reply: "Reply") -> Answer:
         moved = self._lasts and self.place != self._start

@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from io import BytesIO
 
 GZIP = 31  # zlib's number for: with the header and the checksum of gzip
@@ -57,6 +57,22 @@ class Gunzip:
         if data and not self._is_over:
             self._member, self._is_open, self._is_first = zlib.decompressobj(GZIP), True, False
         return data
+
+
+async def beginning(chunks: AsyncIterable[bytes], *, is_packed: bool, largest: int) -> AsyncIterator[bytes]:
+    """The first pieces, until there are `largest` bytes of them; raises TooManyPieces or zlib.error."""
+    gunzip, length, count = Gunzip(), 0, 0
+    async for chunk in chunks:
+        count += 1
+        if count > PIECES_MAX:
+            raise TooManyPieces
+        if count % TURN == 0:
+            await asyncio.sleep(0)
+        for piece in gunzip.pieces(chunk) if is_packed else (chunk,):
+            yield piece
+            length += len(piece)
+            if length >= largest:
+                return
 
 
 async def read(chunks: AsyncIterable[bytes], *, is_packed: bool, largest: int) -> bytes:

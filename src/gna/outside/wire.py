@@ -6,6 +6,7 @@ import ssl
 import zlib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -16,11 +17,12 @@ import h11
 import httpcore2
 
 from gna.errors import PrivateAddress, Unreachable
-from gna.outside.body import CutOff, TooLarge, TooManyPieces, read
+from gna.outside.body import CutOff, TooLarge, TooManyPieces, beginning, read
 from gna.outside.place import Place
 from gna.outside.public import is_link_local, is_public
 
 CONNECT = 10.0  # seconds, for all addresses of a name together
+SKIM = 5.0  # seconds, for the beginning of a body that does not matter much
 ADDRESSES_TRIED = 4
 LOOKUPS = 8
 # Bytes: of the head of an answer, with all that comes before it; and what is heard before others get their turn.
@@ -63,6 +65,8 @@ class Rules:
     any_private: bool
     largest: int
     tls: ssl.SSLContext | None
+    # Whether the beginning of the body is enough.
+    skim: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,12 +219,25 @@ async def _listen(place: Place, question: Question, rules: Rules, response: http
     if not 200 <= response.status < 300 or question.method == "HEAD":
         return Reply(response.status, headers, b"")
     encoding = headers.get("content-encoding", "").strip().lower()
+    if rules.skim:
+        return Reply(response.status, headers, await _skimmed(response, encoding in PACKED, rules.largest))
     if encoding not in UNPACKED | PACKED:
         raise Unreachable(f"{place.shown} packs its answer in a way that was not asked for.")
     if int(headers.get("content-length", 0)) > rules.largest:
         raise TooLarge
     body = await read(response.aiter_stream(), is_packed=encoding in PACKED, largest=rules.largest)
     return Reply(response.status, headers, body)
+
+
+async def _skimmed(response: httpcore2.Response, is_packed: bool, largest: int) -> bytes:
+    body = b""
+    if not largest:
+        return body
+    with suppress(TimeoutError, *TROUBLE):
+        async with asyncio.timeout(SKIM):
+            async for piece in beginning(response.aiter_stream(), is_packed=is_packed, largest=largest):
+                body += piece
+    return body[:largest]
 
 
 def _in_our_words(error: Exception, host: str, largest: int) -> str:

@@ -42,6 +42,12 @@ def ways(offers: Offers, *, allowed: Collection[str] = (), sender: str = "") -> 
     return tuple(sorted(found.values(), key=_rank))
 
 
+def rejudged(way: Way, *, allowed: Collection[str]) -> Way:
+    """The way as it is judged where these hosts are spared; one that is none stays so."""
+    method = find(way.method)
+    return method.rejudge(way, allowed) if method else way
+
+
 def _recognised(link: Link, mail: Mail) -> Way:
     for method in known():
         if way := method.recognise(link, mail):

@@ -1,11 +1,12 @@
 """Email: a mail to the address that the sender names, and to nobody else."""
 
 import re
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from gna.inbox.method import Errand, Mail, Method, Outcome
 from gna.inbox.safety import why_not_host
-from gna.inbox.ways import Link, Way
+from gna.inbox.ways import Link, Offers, Way
 
 SUBJECT, BODY = "Unsubscribe", "Please unsubscribe me from this mailing list."
 # Bytes, of the subject and of the body: whoever wants more of us wants something else.
@@ -36,6 +37,11 @@ def recognise(link: Link, mail: Mail) -> Way | None:
     except _Wrong as wrong:
         method = "invalid" if isinstance(wrong, _NoAddress) else "email_reply"
         return Way(method, link.url, link.source, safe=False, error=str(wrong))
+
+
+def rejudge(way: Way, allowed: Collection[str]) -> Way:
+    """All of it stands in the address."""
+    return recognise(Link(way.url, way.source), Mail(Offers(), allowed=allowed)) or way
 
 
 def _read(link: Link, text: str, mail: Mail) -> Way:
@@ -115,4 +121,4 @@ async def carry_out(errand: Errand) -> Outcome:
     return await send(errand)
 
 
-METHOD = Method("email_reply", 4, "email_reply", recognise, plan, carry_out, needs_smtp=True)
+METHOD = Method("email_reply", 4, "email_reply", recognise, plan, carry_out, rejudge=rejudge, needs_smtp=True)

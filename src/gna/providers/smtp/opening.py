@@ -100,7 +100,7 @@ class Opening:
         if self._server.tls is Tls.STARTTLS:
             await self._encrypt()
             await self._introduce()
-        if self._server.user is not None:
+        if self._server.user is not None and (self.offers.auth or not self._server.may_skip_login):
             await self._log_in(self._server.user, self._server.password or "")
         if self._conversation.is_lost or not self._conversation.is_over:
             raise ProviderAway(f"{self._server.where} said more than it was asked.")

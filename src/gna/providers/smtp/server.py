@@ -64,6 +64,8 @@ class Server:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     auth: Auth | None = None
+    # Whether a server that offers no login may go without.
+    may_skip_login: bool = False
 
     @property
     def where(self) -> str:

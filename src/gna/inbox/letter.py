@@ -1,0 +1,93 @@
+"""The mail that asks to leave: to one address, in plain text, by the mail server of the account."""
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime
+from email.utils import format_datetime
+from urllib.parse import quote, urlsplit
+
+from gna import clock, ids
+from gna.inbox.method import Errand, Outcome, What
+from gna.mail.address import on_the_wire
+from gna.mail.compile import Mail
+from gna.mail.encode import header, quoted
+from gna.providers.protocol import Accepted, Unknown
+from gna.providers.protocol import Outcome as Reply
+from gna.providers.smtp import Server, Smtp, Timeouts, parse
+
+CRLF = b"\r\n"
+CONNECT = 15.0  # seconds
+
+
+class Letter(Mail):
+    """One mail as the provider wants it, written by hand instead of compiled for many."""
+
+    __slots__ = ("_content", "_sender")
+
+    def __init__(self, content: bytes, *, id: str, sender: str, to: str) -> None:
+        self.id = id
+        self.to = to
+        self.urgent = True
+        self._content = content
+        self._sender = sender
+
+    @property
+    def sender(self) -> str:
+        """The account's address."""
+        return self._sender
+
+    def pieces(self) -> list[bytes]:
+        """All of it is here already."""
+        return [self._content]
+
+
+async def send(errand: Errand) -> Outcome:
+    """Hand it over, and say what the mail server said."""
+    said: list[Reply] = []
+    smtp = Smtp(server(errand), connections=1, timeouts=Timeouts(connect=min(CONNECT, errand.within)))
+    try:
+        async with asyncio.timeout(errand.within):
+            await smtp.send([written(errand, now=clock.now())], lambda _, reply: said.append(reply))
+    except TimeoutError:
+        return Outcome(What.UNKNOWN, f"The mail server took longer than {errand.within:g} seconds")
+    finally:
+        await smtp.close()
+    return meaning(said[0])
+
+
+def server(errand: Errand) -> Server:
+    """The account's mail server; its user is the address, unless another stands in the URL."""
+    url = errand.smtp_url or ""
+    user, at, _ = urlsplit(url).netloc.rpartition("@")
+    scheme, _, rest = url.partition("://")
+    login = f"{user if at else quote(errand.email, safe='')}:{quote(errand.secret or '', safe='')}"
+    parsed = parse(f"{scheme}://{login}@{rest.removeprefix(f'{user}@') if at else rest}")
+    return replace(parsed, may_skip_login=True)
+
+
+def written(errand: Errand, *, now: datetime) -> Letter:
+    """The mail. Responders ignore what calls itself automatic, so nothing in it does; a person asked for it."""
+    way, sender, id = errand.way, on_the_wire(errand.email), ids.new()
+    to = on_the_wire(way.to or "")
+    lines = (
+        b"From: <%b>" % sender.encode(),
+        b"To: <%b>" % to.encode(),
+        b"Subject: " + header(way.subject or "", len("Subject: ")),
+        f"Date: {format_datetime(now)}".encode(),
+        f"Message-ID: <{id}@{sender.rpartition('@')[2]}>".encode(),
+        b"MIME-Version: 1.0",
+        b"Content-Type: text/plain; charset=utf-8",
+        b"Content-Transfer-Encoding: quoted-printable",
+    )
+    body = quoted(f"{way.body or ''}\n", goes_on=False)
+    return Letter(CRLF.join((*lines, b"", body)), id=id, sender=sender, to=to)
+
+
+def meaning(reply: Reply) -> Outcome:
+    """What the mail server's word is worth."""
+    if isinstance(reply, Accepted):
+        return Outcome(What.SENT, "The mail server took the mail")
+    reason = reply.reason.rstrip(".").replace("SMTP_URL", "the account's SMTP address")
+    if isinstance(reply, Unknown):
+        return Outcome(What.UNKNOWN, f"Whether the mail was sent is not known: {reason}")
+    return Outcome(What.REFUSED, f"The mail was not sent: {reason}")
