@@ -224,6 +224,9 @@ class Settings(BaseModel):
     )
 
     inbox_password: SecretStr | None = inbox(None, "The password of the mailbox that `gna inbox` reads; never stored.")
+    inbox_credentials: Path = inbox(
+        Path("inbox-credentials"), "The encrypted file of the mailboxes' passwords, where the system has no keyring."
+    )
     inbox_allow_private_hosts: Names = inbox((), "Hosts that may be at private addresses: a comma list.")
     inbox_request_delay: Duration = inbox("2", "The pause between two unsubscribe requests.")
     inbox_timeout: Period = inbox("30", "How long an unsubscribe request may take.")

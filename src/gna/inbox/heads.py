@@ -1,0 +1,256 @@
+"""What a mail's header says, in a few microseconds: a mailbox has tens of thousands of them, and some are broken."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from gna.inbox.encoded_words import decoded
+from gna.inbox.signs import Sign, keywords_in
+
+# What is asked of a server; a header may say much more.
+FIELDS = (
+    "From",
+    "Sender",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "In-Reply-To",
+    "List-Id",
+    "List-Unsubscribe",
+    "List-Unsubscribe-Post",
+    "List-Post",
+    "Precedence",
+    "Auto-Submitted",
+    "Feedback-ID",
+    "X-CSA-Complaints",
+)
+# As servers write them, so that the usual ones are found without a look at their letters.
+NAMES = {name: name.lower() for name in FIELDS} | {name.lower(): name.lower() for name in FIELDS}
+# Of these every one counts; of others the first.
+SEVERAL = frozenset(("list-unsubscribe", "list-unsubscribe-post"))
+# Characters. A list may give each reader an address of a kilobyte; nobody reads a subject that long.
+LONGEST_FIELD, LONGEST_TEXT, LONGEST_NAME, LONGEST_ADDRESS = 8192, 1000, 200, 320
+
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+MONTH = {name: number for number, name in enumerate(MONTHS, start=1)}
+DATE = re.compile(
+    rf"(?:[A-Z][a-z]{{2}}, )?([0-3]?[0-9]) ({'|'.join(MONTHS)}) ([0-9]{{4}}) "
+    r"([0-2][0-9]):([0-5][0-9]):([0-5][0-9]) ([+-][0-9]{4}|GMT)(?: \([A-Z]{1,5}\))?"
+)
+# No mail is older than mail, and what claims to be from the next century comes from a broken clock.
+FIRST_YEAR, LAST_YEAR = 1971, 2099
+FARTHEST = timedelta(hours=24)
+
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+PLAIN_FROM = re.compile(r'"?([^"<>@,;:\\()=]*)"? ?<([^\s<>@,;:"\\()]+@[^\s<>@,;:"\\()]+)>')
+IN_ANGLES = re.compile(r"<\s*([^<>\s]*@[^<>\s]*)\s*>")
+BARE = re.compile(r"[^\s<>()\",;:]+@[^\s<>()\",;:]+")
+COMMENT = re.compile(r"\(([^()]*)\)")
+REMEMBERED = 4096
+
+DISCUSSION, ANNOUNCEMENTS, BULK = int(Sign.DISCUSSION), int(Sign.ANNOUNCEMENTS), int(Sign.BULK)
+AUTOMATIC, REPLY, ONE_CLICK = int(Sign.AUTOMATIC), int(Sign.REPLY), int(Sign.ONE_CLICK)
+
+
+class Broken(Exception):
+    """Nothing can be learnt from this mail: nobody sent it, or at no time."""
+
+
+# Neither frozen nor with slots, which would cost a microsecond: `vars` of it is a row of the table.
+@dataclass
+class Head:
+    """What is kept of a mail, as the table has it."""
+
+    sender_email: str
+    sender_name: str
+    subject: str
+    date_sent: datetime
+    received_at: datetime | None
+    message_id: str | None
+    list_id: str | None
+    list_unsubscribe: str | None
+    list_unsubscribe_post: str | None
+    keywords: int
+    signs: int
+
+
+def read(block: bytes, received_at: datetime | None) -> Head:
+    """The header of a mail, or Broken. What it says wrongly is left out; without a date the server's counts."""
+    fields = _fields(_text(block))
+    get = fields.get
+    sender_email, sender_name = sender(get("from")) or sender(get("sender")) or _nobody()
+    date_sent = moment(get("date")) or received_at
+    if date_sent is None:
+        raise Broken("It has no date")
+    subject = get("subject", "")
+    if "=?" in subject:
+        subject = decoded(subject)
+    subject = subject[:LONGEST_TEXT]
+    list_id, message_id = get("list-id"), get("message-id")
+    list_unsubscribe, promise = get("list-unsubscribe"), get("list-unsubscribe-post")
+    return Head(
+        sender_email,
+        sender_name,
+        subject,
+        date_sent,
+        received_at,
+        message_id[:LONGEST_TEXT] if message_id else None,
+        _list_id(list_id) if list_id else None,
+        list_unsubscribe[:LONGEST_FIELD] if list_unsubscribe else None,
+        promise[:LONGEST_FIELD] if promise else None,
+        keywords_in(subject),
+        _signs(fields),
+    )
+
+
+def _text(block: bytes) -> str:
+    """Header fields as text, each on a line. Letters beyond ASCII should not be there, and are mostly UTF-8."""
+    try:
+        text = block.decode()
+    except UnicodeDecodeError:
+        text = block.decode("latin-1")
+    if "\0" in text:
+        text = text.replace("\0", "")  # PostgreSQL keeps no such thing
+    text = text.replace("\r\n", "\n")
+    if "\n " in text or "\n\t" in text:
+        text = text.replace("\n ", " ").replace("\n\t", "\t")
+    return text
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The values of the fields that we know, by their names in lower case."""
+    fields: dict[str, str] = {}
+    for line in text.split("\n"):
+        name, _, value = line.partition(":")
+        key = NAMES.get(name) or NAMES.get(name.strip().lower())
+        if key is None:
+            if not line:
+                break
+            continue
+        if key not in fields:
+            fields[key] = value.strip()
+        elif key in SEVERAL:
+            fields[key] = f"{fields[key]}\n{value.strip()}"
+    return fields
+
+
+def _list_id(value: str) -> str | None:
+    """What is in the angle brackets names the list, in any case."""
+    _, bracket, inside = value.rpartition("<")
+    name = inside.partition(">")[0] if bracket else value
+    return name.strip().lower()[:LONGEST_TEXT] or None
+
+
+def _signs(fields: dict[str, str]) -> int:
+    found = 0
+    if "in-reply-to" in fields:
+        found = REPLY
+    if "list-unsubscribe-post" in fields:
+        found |= ONE_CLICK
+    if post := fields.get("list-post"):
+        found |= ANNOUNCEMENTS if post[:2].upper() == "NO" else DISCUSSION
+    if (
+        "feedback-id" in fields
+        or "x-csa-complaints" in fields
+        or fields.get("precedence", "").lower() in ("bulk", "list", "junk")
+    ):
+        found |= BULK
+    if "auto-submitted" in fields and fields["auto-submitted"].lower() != "no":
+        found |= AUTOMATIC
+    return found
+
+
+def _nobody() -> tuple[str, str]:
+    raise Broken("It has no sender")
+
+
+_senders: dict[str, tuple[str, str] | None] = {}
+
+
+def sender(value: str | None) -> tuple[str, str] | None:
+    """The first address of a From field in lower case, and the name beside it. The same few senders write most mails."""
+    if value is None:
+        return None
+    try:
+        return _senders[value]
+    except KeyError:
+        found = _sender(value)
+    if len(_senders) >= REMEMBERED:
+        _senders.clear()
+    if len(value) < LONGEST_TEXT:
+        _senders[value] = found
+    return found
+
+
+def _sender(value: str) -> tuple[str, str] | None:
+    if plain := PLAIN_FROM.fullmatch(value):
+        return plain[2].lower()[:LONGEST_ADDRESS], plain[1].strip()[:LONGEST_NAME]
+    value = value[:LONGEST_FIELD]
+    return _addressed(value) or _addressed(decoded(value)) or _unaddressed(value)
+
+
+def _addressed(value: str) -> tuple[str, str] | None:
+    # An address in a quoted name is only a name.
+    unquoted = QUOTED.sub(lambda quoted: " " * len(quoted[0]), value)
+    if found := IN_ANGLES.search(unquoted):
+        start = unquoted.rfind(",", 0, found.start()) + 1
+        return found[1].lower()[:LONGEST_ADDRESS], _name(value[start : found.start()])
+    if found := BARE.search(COMMENT.sub(lambda comment: " " * len(comment[0]), unquoted)):
+        comment = COMMENT.search(value)
+        return found[0].lower()[:LONGEST_ADDRESS], _name(comment[1]) if comment else ""
+    return None
+
+
+def _unaddressed(value: str) -> tuple[str, str] | None:
+    """A machine of one's own may send as `root`."""
+    name = _name(value.replace("<", " ").replace(">", " "))
+    return (name.lower(), name) if name else None
+
+
+def _name(text: str) -> str:
+    """A name without the quotation marks, decoded."""
+    text = QUOTED.sub(lambda quoted: re.sub(r"\\(.)", r"\1", quoted[1]), text)
+    if "=?" in text:
+        text = decoded(text)
+    return " ".join(text.split())[:LONGEST_NAME]
+
+
+def moment(value: str | None) -> datetime | None:
+    """A Date field in UTC; None if there is none, or one that no clock shows."""
+    if not value:
+        return None
+    found = DATE.fullmatch(value)
+    if found is None:
+        return _odd_moment(value)
+    day, month, year, hour, minute, second, zone = found.groups()
+    if not FIRST_YEAR <= int(year) <= LAST_YEAR:
+        return None
+    try:
+        there = datetime(int(year), MONTH[month], int(day), int(hour), int(minute), int(second), tzinfo=UTC)
+    except ValueError:
+        return None
+    return there if zone in ZERO else _at_home(there, zone)
+
+
+ZERO = frozenset(("+0000", "-0000", "GMT"))
+_offsets: dict[str, timedelta | None] = {}
+
+
+def _at_home(there: datetime, zone: str) -> datetime | None:
+    """The moment at which a clock in a zone as `+0200` shows this."""
+    if zone not in _offsets:
+        offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:]))
+        _offsets[zone] = None if offset >= FARTHEST else -offset if zone[0] == "-" else offset
+    offset_there = _offsets[zone]
+    return there - offset_there if offset_there is not None else None
+
+
+def _odd_moment(value: str) -> datetime | None:
+    try:
+        there = parsedate_to_datetime(value[:LONGEST_NAME])
+        if not FIRST_YEAR <= there.year <= LAST_YEAR:
+            return None
+        return there.replace(tzinfo=UTC) if there.tzinfo is None else there.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError, AttributeError):
+        return None

@@ -1,0 +1,1 @@
+"""Where mails come from: a server, or files."""

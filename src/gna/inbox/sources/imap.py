@@ -1,0 +1,310 @@
+"""A mailbox on an IMAP server, only ever read: EXAMINE instead of SELECT, PEEK in every FETCH.
+
+The library opens the door; headers and bodies we ask for ourselves, several commands at once, so that the distance to
+the server is paid for once and not for each command.
+"""
+
+import imaplib
+import re
+import socket
+import ssl
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from gna.errors import NotFound, Refused, Unreachable
+from gna.inbox.heads import FIELDS, MONTH, MONTHS
+from gna.inbox.server import Auth, Server, Tls
+from gna.inbox.sources.folder_names import numbers, on_the_wire, ranges, worth_a_look
+
+# A list of all UIDs is one line.
+imaplib._MAXLINE = 50_000_000  # type: ignore[attr-defined]
+# Seconds without a byte from the server.
+PATIENCE = 60.0
+# How many mails one command asks for, how many bodies; and how many commands are on their way at a time.
+HEADS, BODIES, AHEAD = 500, 20, 6
+# Of a body that is larger, the beginning.
+LONGEST_BODY = 524_288
+LARGEST = 64 * 1024 * 1024
+HEAD_ITEMS = f"UID INTERNALDATE BODY.PEEK[HEADER.FIELDS ({' '.join(name.upper() for name in FIELDS)})]"
+BODY_ITEMS = f"UID INTERNALDATE BODY.PEEK[]<0.{LONGEST_BODY}>"
+LITERAL = re.compile(rb"\{(\d+)\+?\}\r?\n$")
+UID = re.compile(rb"[( ]UID (\d+)")
+RECEIVED = re.compile(rb'INTERNALDATE "([^"]{20,30})"')
+INLINE = re.compile(rb'BODY\[[^\]]*\](?:<\d+>)? (?:"((?:[^"\\]|\\.)*)"|NIL)')
+UNREAD = "The mail server gave an answer that cannot be understood"
+WHAT_TO_DO = (
+    "The mail server does not let us in with this user name and password. Gmail, Yahoo, iCloud and others want an app "
+    "password, made in the settings of the mailbox; Microsoft wants an access token (auth=xoauth2, --password-command)"
+)
+
+
+class Dropped(Unreachable):
+    """The connection ended in the middle; another one may go on."""
+
+
+class Fetched(NamedTuple):
+    """What a server gave of one mail."""
+
+    uid: int
+    received: bytes
+    content: bytes
+
+
+class Answer(NamedTuple):
+    """What one command brought: of whom it was asked, and who came. `refused` says that some were kept from us."""
+
+    asked: Sequence[int]
+    fetched: list[Fetched]
+    refused: bool
+
+
+class Folder(NamedTuple):
+    """A folder that is open for reading."""
+
+    uid_validity: int
+    exists: int
+
+
+class Mailbox:
+    """One connection, logged in."""
+
+    def __init__(self, server: Server, *, user: str, secret: str, patience: float | None = None) -> None:
+        self.server = server
+        with _told(server):
+            self._imap = _connected(server, patience or PATIENCE)
+            try:
+                _log_in(self._imap, server, user, secret)
+            except BaseException:
+                self._imap.shutdown()
+                raise
+        self._tags = count(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError, imaplib.IMAP4.error):
+            if kind is None:
+                self._imap.logout()
+            else:
+                self._imap.shutdown()
+
+    def folders(self) -> list[str]:
+        """All folders but those of sent, deleted and unwanted mail."""
+        marked = {"SPECIAL-USE", "LIST-EXTENDED"} <= set(self._imap.capabilities)
+        with _told(self.server):
+            # With the option a server marks its folders; without, it may.
+            command = ('""', '"*" RETURN (SPECIAL-USE)') if marked else ('""', '"*"')
+            kind, lines = self._imap.list(*command)
+        if kind != "OK":
+            raise Unreachable("The mail server does not tell its folders")
+        return worth_a_look(line for line in lines if line)
+
+    def examine(self, folder: str) -> Folder:
+        """Open a folder so that nothing in it can change, not even what counts as recent."""
+        with _told(self.server):
+            kind, said = self._imap.select(on_the_wire(folder).decode(), readonly=True)
+            if kind != "OK":
+                raise NotFound("There is no such folder in the mailbox, or it cannot be opened")
+            validity = self._imap.response("UIDVALIDITY")[1][0]
+        return Folder(int(validity or 0), int(said[0] or 0))
+
+    def search(self, criteria: str) -> list[int]:
+        """The UIDs of the mails that match, in ascending order."""
+        short = "ESEARCH" in self._imap.capabilities
+        with _told(self.server):
+            tag = self._send(f"UID SEARCH {'RETURN (ALL) ' if short else ''}{criteria}")
+            found: list[int] = []
+            while True:
+                line = self._line()
+                if line.startswith(b"* SEARCH"):
+                    found += map(int, line[8:].split())
+                elif line.startswith(b"* ESEARCH"):
+                    _, _, all_of = line.partition(b" ALL ")
+                    found += numbers(all_of.split()[0].decode()) if all_of else []
+                elif line.startswith(tag):
+                    _check_ok(line, tag)
+                    return sorted(set(found))
+
+    def heads(self, chunks: Iterable[Sequence[int]]) -> Iterator[Answer]:
+        """The headers of mails, one answer for each chunk."""
+        return self._fetch(chunks, HEAD_ITEMS)
+
+    def bodies(self, chunks: Iterable[Sequence[int]]) -> Iterator[Answer]:
+        """Mails with their bodies, the longest of them cut off."""
+        return self._fetch(chunks, BODY_ITEMS)
+
+    def _fetch(self, chunks: Iterable[Sequence[int]], items: str) -> Iterator[Answer]:
+        """Ask for several chunks ahead; what belongs to a later one is kept until its turn."""
+        asked: deque[tuple[bytes, Sequence[int]]] = deque()
+        found: dict[int, Fetched] = {}
+        ended: dict[bytes, bool] = {}
+        waiting = iter(chunks)
+        more = True
+        while True:
+            while more and len(asked) < AHEAD:
+                chunk = next(waiting, None)
+                more = chunk is not None
+                if chunk is not None:
+                    with _told(self.server):
+                        asked.append((self._send(f"UID FETCH {ranges(chunk)} ({items})"), chunk))
+            if not asked:
+                return
+            tag, chunk = asked.popleft()
+            with _told(self.server):
+                self._collect(tag, found, ended)
+            yield Answer(chunk, [found.pop(uid) for uid in chunk if uid in found], not ended.pop(tag))
+
+    def _collect(self, tag: bytes, found: dict[int, Fetched], ended: dict[bytes, bool]) -> None:
+        """Read until this command has ended; remember which mails came, and how other commands ended."""
+        readline, read = self._imap.readline, self._imap.read
+        while tag not in ended:
+            line = readline()
+            literal = LITERAL.search(line)
+            if literal is None:
+                self._plain(line, found, ended)
+                continue
+            size = int(literal[1])
+            if size > LARGEST:
+                raise Unreachable("The mail server sends a header that is larger than any mail")
+            content = read(size)
+            if len(content) != size:
+                raise Dropped("The mail server ended the connection")
+            rest = readline()
+            while more := LITERAL.search(rest):  # another literal than we asked for
+                read(int(more[1]))
+                rest = readline()
+            if uid := UID.search(line) or UID.search(rest):
+                received = RECEIVED.search(line) or RECEIVED.search(rest)
+                number = int(uid[1])
+                found[number] = Fetched(number, received[1] if received else b"", content)
+
+    def _plain(self, line: bytes, found: dict[int, Fetched], ended: dict[bytes, bool]) -> None:
+        """A line without a literal: the end of a command, news of the folder, or a mail with nothing in it."""
+        if not line:
+            raise Dropped("The mail server ended the connection")
+        if not line.startswith(b"* "):
+            tag, _, status = line.partition(b" ")
+            ended[tag + b" "] = status[:2].upper() == b"OK"
+            if status[:3].upper() == b"BAD":
+                raise Unreachable("The mail server does not understand how we ask for mails")
+            return
+        if line[:6].upper() == b"* BYE ":
+            raise Dropped("The mail server ended the connection")
+        if (uid := UID.search(line)) and (content := INLINE.search(line)):
+            received = RECEIVED.search(line)
+            number = int(uid[1])
+            found[number] = Fetched(
+                number, received[1] if received else b"", re.sub(rb"\\(.)", rb"\1", content[1] or b"")
+            )
+
+    def _send(self, command: str) -> bytes:
+        tag = b"G%d " % next(self._tags)
+        self._imap.send(tag + command.encode("ascii") + b"\r\n")
+        return tag
+
+    def _line(self) -> bytes:
+        line = self._imap.readline()
+        if not line or line[:6].upper() == b"* BYE ":
+            raise Dropped("The mail server ended the connection")
+        return line
+
+
+def _check_ok(line: bytes, tag: bytes) -> None:
+    if line[len(tag) : len(tag) + 2].upper() != b"OK":
+        raise Unreachable("The mail server does not understand what we search for")
+
+
+def _connected(server: Server, patience: float) -> imaplib.IMAP4:
+    if server.tls == Tls.IMPLICIT:
+        return imaplib.IMAP4_SSL(server.host, server.port, ssl_context=ssl.create_default_context(), timeout=patience)
+    imap = imaplib.IMAP4(server.host, server.port, timeout=patience)
+    if server.tls == Tls.STARTTLS:
+        if "STARTTLS" not in imap.capabilities:
+            imap.shutdown()
+            raise Refused("The mail server does not offer STARTTLS; most have tls=implicit on port 993")
+        try:
+            imap.starttls(ssl.create_default_context())
+        except BaseException:
+            imap.shutdown()
+            raise
+    return imap
+
+
+def _log_in(imap: imaplib.IMAP4, server: Server, user: str, secret: str) -> None:
+    capabilities = set(imap.capabilities)
+    if server.auth != Auth.XOAUTH2 and "LOGINDISABLED" in capabilities:
+        raise Refused("The mail server takes no password on this connection; use tls=starttls or tls=implicit")
+    try:
+        if server.auth == Auth.XOAUTH2:
+            token = f"user={user}\1auth=Bearer {secret}\1\1".encode()
+            # A token that is refused is answered with a reason, to which nothing is said.
+            imap.authenticate("XOAUTH2", lambda challenge: token if not challenge else b"")
+        elif "AUTH=PLAIN" in capabilities:
+            imap.authenticate("PLAIN", lambda _: f"\0{user}\0{secret}".encode())
+        else:
+            imap.login(user, secret)
+    except imaplib.IMAP4.abort:
+        raise
+    except (imaplib.IMAP4.error, UnicodeEncodeError) as error:
+        if "[UNAVAILABLE]" in str(error):
+            raise Unreachable("The mail server cannot check passwords now; try again later") from None
+        raise Refused(WHAT_TO_DO) from None
+
+
+@contextmanager
+def _told(server: Server) -> Iterator[None]:
+    """What goes wrong on the way, in our words; those of a server may quote what we said."""
+    where = f"The mail server {server.where}"
+    try:
+        yield
+    except ssl.SSLCertVerificationError as error:
+        raise Unreachable(
+            f"{where} shows a certificate that is not trusted ({error.verify_message}); if it is your own, "
+            "name its authority in SSL_CERT_FILE"
+        ) from None
+    except ssl.SSLError:
+        raise Unreachable(f"{where} does not speak TLS here; does tls= in its address fit the port?") from None
+    except TimeoutError:
+        raise Dropped(f"{where} did not answer in time") from None
+    except socket.gaierror:
+        raise Unreachable(f"{where} cannot be found; is its name right, and this machine online?") from None
+    except imaplib.IMAP4.abort:
+        raise Dropped(f"{where} ended the connection") from None
+    except imaplib.IMAP4.error:
+        raise Unreachable(f"{where} gave an answer that cannot be understood") from None
+    except OSError as error:
+        raise Dropped(f"{where} cannot be reached: {error.strerror or 'the connection ended'}") from None
+
+
+def received(written: bytes) -> datetime | None:
+    """INTERNALDATE in UTC: 16-Nov-2026 17:23:03 +0000."""
+    try:
+        text = written.decode("ascii")
+        there = datetime(
+            int(text[7:11]),
+            MONTH[text[3:6]],
+            int(text[:2]),
+            int(text[12:14]),
+            int(text[15:17]),
+            int(text[18:20]),
+            tzinfo=UTC,
+        )
+        if text[21:] == "+0000":
+            return there
+        offset = timedelta(hours=int(text[22:24]), minutes=int(text[24:26]))
+        return there + offset if text[21] == "-" else there - offset
+    except (ValueError, KeyError, IndexError, OverflowError):
+        return None
+
+
+def day(moment: datetime) -> str:
+    """A day as SEARCH writes it: 16-Nov-2026."""
+    return f"{moment.day}-{MONTHS[moment.month - 1]}-{moment.year}"
