@@ -1,0 +1,121 @@
+"""`gna inbox account`: the mailboxes that are read, and where their passwords are."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gna.cli import screen, start
+from gna.config import Settings
+from gna.db import Database, timed
+
+app = typer.Typer(help="Add, list and remove the mailboxes that are read.", no_args_is_help=True)
+
+Email = Annotated[str, typer.Argument(help="The address of the mailbox.")]
+HOW = (
+    "No password is kept for it. Give one in INBOX_PASSWORD, or with --password-command,"
+    " or type it once: gna inbox account password {email}"
+)
+
+
+@app.command()
+def add(
+    email: Email,
+    imap: Annotated[
+        str, typer.Option(metavar="URL", help="Its server: imap://host:port?tls=implicit, or starttls, or none.")
+    ],
+    smtp: Annotated[
+        str | None, typer.Option(metavar="URL", help="Who carries its mail, to unsubscribe by mail: smtp://host:port.")
+    ] = None,
+    password_command: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="What prints the password, or an access token.")
+    ] = None,
+) -> None:
+    """Add a mailbox. Nothing is sent to its server until the first scan."""
+    from gna.inbox import accounts
+
+    wish = accounts.Wish(email=email, imap_url=imap, smtp_url=smtp, password_command=password_command)
+    with start.opened() as (settings, db):
+        with db.write() as tx:
+            timed(accounts.add)(tx, wish)
+        print(f"Added {screen.clean(email)}.")
+        if password_command or settings.inbox_password:
+            return
+        if _is_asked():
+            _ask(settings, db, email)
+        else:
+            print(HOW.format(email=screen.clean(email)))
+
+
+@app.command("list")
+def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False) -> None:
+    """Show the mailboxes, and when each was read."""
+    from gna.inbox import accounts
+
+    with start.opened() as (_, db), db.read() as tx:
+        found = accounts.listed(tx)
+    if json:
+        screen.print_json({"items": found})
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("Mailbox", "Server", "Password", "Read"):
+        table.add_column(name, overflow="fold")
+    for account in found:
+        read = screen.moment(account["last_scan_at"]) if account["last_scan_at"] else "not yet"
+        kept = "by a command" if account["password_command"] else account["kept_in"] or "not kept"
+        table.add_row(*map(screen.clean, (account["email"], account["imap_url"], kept, read)))
+    screen.console().print(table)
+
+
+@app.command()
+def remove(email: Email, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
+    """Forget a mailbox, its password, and everything that was found in it."""
+    from gna.inbox import accounts, credentials
+
+    with start.opened() as (settings, db):
+        with db.read() as tx:
+            account = accounts.find(tx, email)
+        name = screen.clean(account.email)
+        screen.make_sure(f"Forget {name}, its subscriptions, and what shows who kept sending?", yes=yes)
+        credentials.forget(settings, account)
+        with db.write() as tx:
+            accounts.remove(tx, account.id)
+    print("Forgotten. The mails themselves are where they were.")
+
+
+@app.command()
+def password(email: Email) -> None:
+    """Ask for the password of a mailbox and keep it: in the system's keyring, or in an encrypted file."""
+    from gna.inbox import accounts
+
+    with start.opened() as (settings, db):
+        with db.read() as tx:
+            account = accounts.find(tx, email)
+        _ask(settings, db, account.email)
+
+
+def _is_asked() -> bool:
+    """Whether somebody is there who could type a password."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _ask(settings: Settings, db: Database, email: str) -> None:
+    """Ask for a password, and keep it."""
+    import getpass
+
+    from gna.errors import Refused
+    from gna.inbox import accounts, credentials
+
+    prompt = f"Password or app password of {screen.clean(email)}: "
+    try:
+        secret = getpass.getpass(prompt) if _is_asked() else sys.stdin.readline().rstrip("\r\n")
+    except EOFError:
+        secret = ""
+    if not secret:
+        raise Refused("No password was given; nothing is kept.")
+    kept_in = credentials.keep(settings, email, secret)
+    with db.write() as tx:
+        accounts.note_kept(tx, accounts.find(tx, email).id, kept_in)
+    print(f"The password is kept in {kept_in}.")

@@ -1,0 +1,163 @@
+"""Staying and leaving: `keep`, `unkeep`, and `unsubscribe`, which asks before each one."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gna.cli import screen, start
+from gna.cli.inbox_views import Json, attempt_line, named, way_lines
+from gna.config import Settings
+from gna.db import Database, timed
+from gna.errors import GnaError, NotFound
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gna.inbox.unsubscribe import Pace
+
+Ids = Annotated[
+    list[int], typer.Argument(metavar="ID...", max=2**31 - 1, help="Their numbers, as `gna inbox list` shows them.")
+]
+QUESTION = "Type 'yes' to confirm: "
+ABORTED = "Aborted; nothing was sent"
+STRANGER = "this is the only mail of theirs that was seen; an answer to spam tells the sender that your address is read"
+ATTEMPTS_SHOWN = 3
+SAYS = {"success": "Unsubscribed", "failed": "Failed", "refused": "Not done", "dry_run": "Dry run, nothing was sent"}
+STYLES = {"success": "green", "failed": "red", "refused": "yellow", "dry_run": "cyan"}
+
+
+def keep(ids: Ids) -> None:
+    """Keep subscriptions: nothing unsubscribes from them, and their way out stays as it is."""
+    from gna.inbox import subscriptions
+
+    _each(ids, subscriptions.keep, "is kept")
+
+
+def unkeep(ids: Ids) -> None:
+    """Keep subscriptions no more; what their newest mail offers counts again."""
+    from gna.inbox import subscriptions
+
+    _each(ids, subscriptions.unkeep, "is not kept any more")
+
+
+def unsubscribe(
+    ids: Ids,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done; nothing is sent.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Unsubscribe, after showing how, and asking, for each one."""
+    from gna.inbox.unsubscribe import Pace
+
+    with start.opened() as (settings, db), asyncio.Runner() as runner:
+        pace = Pace(settings.inbox_request_delay)
+        leaver = Leaver(db, settings, runner, pace, screen.console(stderr=json), dry_run=dry_run, yes=yes, quiet=json)
+        results = [leaver.leave(id) for id in dict.fromkeys(ids)]
+    if json:
+        screen.print_json({"results": results})
+    if any(result["status"] in ("refused", "failed") for result in results):
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Leaver:
+    """Somebody at a terminal or a script, who wants to leave one subscription after the other."""
+
+    db: Database
+    settings: Settings
+    runner: asyncio.Runner
+    pace: "Pace"
+    console: "Console"
+    dry_run: bool
+    yes: bool
+    quiet: bool
+
+    def leave(self, id: int) -> dict[str, Any]:
+        """Leave one subscription; what becomes of it keeps nobody from leaving the next."""
+        try:
+            result = self._leave(id)
+        except NotFound as unknown:
+            result = {"id": id, "status": "refused", "outcome": "refused", "method": None, "url": None}
+            result |= {"message": str(unknown)}
+        self._tell(result)
+        return result
+
+    def _leave(self, id: int) -> dict[str, Any]:
+        from gna.inbox import subscriptions
+
+        with self.db.read() as tx:
+            found = subscriptions.show(tx, id)
+        asks = not (self.yes or self.dry_run)
+        if asks or not self.quiet:
+            self._present(found)
+        # Every check without the deed: what is refused is not asked about.
+        would = self._act(id, dry_run=True)
+        if self.dry_run or would["status"] == "refused":
+            return would
+        if asks and not self._is_sure():
+            return would | {"status": "refused", "outcome": "refused", "message": ABORTED}
+        return self._act(id, dry_run=False)
+
+    def _act(self, id: int, *, dry_run: bool) -> dict[str, Any]:
+        from gna.inbox.unsubscribe import unsubscribe
+
+        return asdict(self.runner.run(unsubscribe(self.db, self.settings, id, dry_run=dry_run, pace=self.pace)))
+
+    def _present(self, found: Mapping[str, Any]) -> None:
+        for label, line in _details(found):
+            self.console.print(f"{label:<14}{screen.clean(line)}", soft_wrap=True)
+
+    def _is_sure(self) -> bool:
+        """Whether somebody types, or has written into the pipe, the one word."""
+        self.console.print(QUESTION, end="")
+        answer = sys.stdin.readline() if sys.stdin else ""
+        if not answer.endswith("\n"):
+            self.console.print()
+        return answer.strip().lower() == "yes"
+
+    def _tell(self, result: Mapping[str, Any]) -> None:
+        if self.quiet and result["status"] not in ("refused", "failed"):
+            return
+        status = result["status"]
+        said = f"{result['id']}: {SAYS[status]}: {screen.clean(result['message'] or '')}"
+        self.console.print(said, style=STYLES[status], soft_wrap=True)
+        if status in ("success", "failed"):
+            self.console.print(f"{result['id']}: The attempt is recorded.", style="dim")
+
+
+def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """What one should know before leaving."""
+    yield "Id", str(found["id"])
+    yield "Sender", named(found)
+    yield "Emails", f"{found['email_count']:,}"
+    yield "Keep", "yes" if found["keep_subscription"] else "no"
+    for number, attempt in enumerate(found["attempts"][:ATTEMPTS_SHOWN]):
+        yield "" if number else "Tried", attempt_line(attempt)
+    yield "Method", found["unsubscribe_method"] or "none"
+    yield "Link", found["unsubscribe_link"] or "none"
+    for way in found["methods"][:1]:
+        for line in list(way_lines(way))[1:]:
+            yield "", line.strip()
+    if found["email_count"] < 2:
+        yield "", f"careful: {STRANGER}"
+
+
+def _each(ids: list[int], act: Callable[..., Any], says: str) -> None:
+    """Do it to each subscription; one that is not there keeps no other from it."""
+    failed = False
+    with start.opened() as (_, db):
+        for id in dict.fromkeys(ids):
+            try:
+                with db.write() as tx:
+                    timed(act)(tx, [id])
+            except GnaError as error:
+                failed = True
+                print(f"gna: {error}", file=sys.stderr)
+            else:
+                print(f"{id} {says}.")
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,108 @@
+"""Reading mails: a scan of a mailbox on its server, and an audit of a file that somebody already has."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gna import log
+from gna.cli import screen, start
+from gna.cli.inbox_views import Json, show_table
+from gna.config import Settings
+from gna.db import Database
+from gna.errors import GnaError, NotFound
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+NONE_YET = "There is no mailbox yet: gna inbox account add EMAIL --imap imap://host:993?tls=implicit"
+
+
+def scan(
+    email: Annotated[str, typer.Argument(help="The mailbox; all of them if left out.")] = "",
+    days: Annotated[int, typer.Option(min=1, max=36_500, help="How far back the first look goes.")] = 30,
+    folder: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Which folder; may be repeated.")] = None,
+    json: Json = False,
+) -> None:
+    """Read the headers of new mails and find subscriptions in them. Nothing in the mailbox changes."""
+    from gna.inbox import accounts
+
+    with start.opened() as (settings, db):
+        with db.read() as tx:
+            chosen = [accounts.find(tx, email)._asdict()] if email else accounts.listed(tx)
+        if not chosen:
+            raise NotFound(NONE_YET)
+        folders = tuple(folder) if folder else ("INBOX",)
+        done = [_scan(db, settings, account, days=days, folders=folders) for account in chosen]
+    if json:
+        screen.print_json(_sums(done) | {"accounts": done})
+    else:
+        for one in done:
+            if one["error"] is None:
+                print(_told(one))
+    if any(one["error"] for one in done):
+        raise typer.Exit(1)
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(help="An mbox, a Maildir, .eml files, or a Takeout archive (.zip, .tgz).")],
+    json: Json = False,
+) -> None:
+    """Find the subscriptions in mails on this machine: no password, no network, no database, nothing is written."""
+    from gna.inbox import audit
+
+    log.setup(level="warning", format="console")
+    with _bar("Reading") as bar:
+        task = bar.add_task("", total=None)
+        found = audit.audit(file, tell=lambda done: bar.update(task, completed=done))
+    if json:
+        screen.print_json(found)
+        return
+    show_table(found["items"])
+    screen.console().print(f"{found['messages']:,} mails, {len(found['items']):,} senders", style="dim")
+
+
+def _scan(
+    db: Database, settings: Settings, account: dict[str, Any], *, days: int, folders: tuple[str, ...]
+) -> dict[str, Any]:
+    """Read one mailbox; what goes wrong with it keeps no other from being read."""
+    import sys
+
+    from gna.inbox import scan
+
+    one = {"email": account["email"], "new": 0, "errors": 0, "violations": 0, "error": None}
+    try:
+        with _bar(f"Reading {screen.clean(account['email'])}") as bar:
+            task = bar.add_task("", total=None)
+            found = scan.scan(
+                db,
+                settings,
+                account["id"],
+                days=days,
+                folders=folders,
+                tell=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+    except GnaError as error:
+        print(f"gna: {screen.clean(account['email'])}: {screen.clean(str(error))}", file=sys.stderr)
+        return one | {"error": str(error)}
+    return one | {"new": found.new, "errors": found.errors, "violations": found.violations}
+
+
+def _sums(done: list[dict[str, Any]]) -> dict[str, int]:
+    return {name: sum(one[name] for one in done) for name in ("new", "errors", "violations")}
+
+
+def _told(one: dict[str, Any]) -> str:
+    said = [f"{one['new']:,} new {'mail' if one['new'] == 1 else 'mails'}"]
+    said += [f"{one['errors']:,} could not be read"] if one["errors"] else []
+    said += [f"{one['violations']:,} after you had left: gna inbox violations"] if one["violations"] else []
+    return f"{screen.clean(one['email'])}: {', '.join(said)}."
+
+
+def _bar(what: str) -> "Progress":
+    """How far it is; only a terminal sees it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = screen.console(stderr=True)
+    columns = (TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
