@@ -1,4 +1,4 @@
-"""The specification of the reader's side, phases 1 to 3, from outside: a real mail server, and only what `--json` says."""
+"""The specification of the reader's side, phases 1 to 3, from outside: real servers, and only what `--json` says."""
 
 import json
 from datetime import datetime
@@ -74,7 +74,12 @@ class TestScanning:
         assert sum(one["email_count"] for one in owner.lists()) == 120
 
     def test_error_handling_a_broken_mail_stops_nothing(self, owner: Owner) -> None:
-        broken = b"From: \xff\xfe\r\nDate: yesterday\r\n\r\n\xff", b"no header at all", b"Subject: nobody\r\n\r\n", b"\r\n"
+        broken = (
+            b"From: \xff\xfe\r\nDate: yesterday\r\n\r\n\xff",
+            b"no header at all",
+            b"Subject: nobody\r\n\r\n",
+            b"\r\n",
+        )
         owner.gets(a_mail(at=ago(hours=2)), *broken, a_mail("last@shop.example", at=ago(hours=1)))
         said = owner.scans()
         assert {SENDER, "last@shop.example"} <= {one["sender_email"] for one in owner.lists()}
@@ -91,7 +96,11 @@ class TestScanning:
 
     def test_a_scan_says_three_numbers_in_one_document(self, owner: Owner) -> None:
         said = owner.scans()
-        assert {name: said[name] for name in ("new", "errors", "violations")} == {"new": 0, "errors": 0, "violations": 0}
+        assert {name: said[name] for name in ("new", "errors", "violations")} == {
+            "new": 0,
+            "errors": 0,
+            "violations": 0,
+        }
 
     def test_one_mailbox_or_all(self, owner: Owner) -> None:
         other = f"other.{owner.email}"
@@ -111,7 +120,9 @@ class TestStorage:
         assert [account["email"] for account in said["items"]] == [owner.email]
 
     def test_metadata_only(self, owner: Owner, db: Database, tmp_path: Path) -> None:
-        owner.gets(a_mail(at=ago(hours=1), text="The word is Xylophonquark. To unsubscribe: https://x.example.net/u?a=1"))
+        owner.gets(
+            a_mail(at=ago(hours=1), text="The word is Xylophonquark. To unsubscribe: https://x.example.net/u?a=1")
+        )
         owner.scans()
         with db.read() as tx:
             for table in metadata.sorted_tables:
@@ -180,9 +191,10 @@ class TestDetection:
         assert owner.finds(a_mail(at=ago(hours=1)))["email_count"] == 1
 
     def test_what_a_new_subscription_is_like(self, owner: Owner) -> None:
-        found = owner.finds(a_mail(f"The Shop <{SENDER}>", at=ago(hours=1), fields=(("List-Id", "News <n.shop.example>"),)))
-        assert SUBSCRIPTION <= found.keys()
-        assert SUBSCRIPTION <= owner.lists()[0].keys()
+        list_id = ("List-Id", "News <n.shop.example>")
+        found = owner.finds(a_mail(f"The Shop <{SENDER}>", at=ago(hours=1), fields=(list_id,)))
+        assert found.keys() >= SUBSCRIPTION
+        assert owner.lists()[0].keys() >= SUBSCRIPTION
         assert (found["sender_email"], found["sender_domain"]) == (SENDER, "shop.example")
         assert "n.shop.example" in found["list_id"]
         assert (found["active"], found["keep_subscription"], found["unsubscribe_status"]) == (True, False, "active")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from email.policy import default
 from http.server import BaseHTTPRequestHandler
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -155,7 +156,9 @@ class TestHttp:
         assert owner.leaves(expect=1)["status"] == "failed"
         assert len(shop.asked) <= 6
 
-    def test_a_redirect_into_a_private_network_is_not_followed(self, owner: Owner, shop: Web, web: Web, link: str) -> None:
+    def test_a_redirect_into_a_private_network_is_not_followed(
+        self, owner: Owner, shop: Web, web: Web, link: str
+    ) -> None:
         owner.sets(INBOX_ALLOW_PRIVATE_HOSTS="localhost")
         shop.serves("/leave", status=302, location=web.at("/trap"))
         assert owner.leaves(expect=1)["status"] == "failed"
@@ -216,7 +219,11 @@ class TestMail:
         assert (result["status"], result["outcome"], result["method"]) == ("success", "sent", "email_reply")
         received, mail = self.sent(smtp)
         assert (received.sender, received.recipient) == (owner.email, "leave@lists.example.net")
-        assert (owner.email in mail["From"], mail["To"], mail["Subject"]) == (True, "leave@lists.example.net", "Off please")
+        assert (owner.email in mail["From"], mail["To"], mail["Subject"]) == (
+            True,
+            "leave@lists.example.net",
+            "Off please",
+        )
         assert (mail.get_content_type(), mail.get_content().strip()) == ("text/plain", "Id 17")
         assert any(command.startswith("STARTTLS") for command in smtp.commands)
         assert owner.shows()["attempts"][0]["method_used"] == "email_reply"
@@ -295,7 +302,7 @@ class TestRateLimit:
         numbers = [str(one["id"]) for one in owner.lists()]
         done = owner.gna("unsubscribe", *numbers, "--yes", "--json")
         assert done.code == 0
-        assert all(later - before >= 0.55 for before, later in zip(times, times[1:], strict=False)), times
+        assert all(later - before >= 0.55 for before, later in pairwise(times)), times
         assert len(times) == 3
 
 

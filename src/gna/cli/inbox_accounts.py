@@ -1,17 +1,21 @@
 """`gna inbox account`: the mailboxes that are read, and where their passwords are."""
 
 import sys
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
+from gna import clock
 from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, timed
+from gna.errors import Refused
 
 app = typer.Typer(help="Add, list and remove the mailboxes that are read.", no_args_is_help=True)
 
 Email = Annotated[str, typer.Argument(help="The address of the mailbox.")]
+PLACES = {"keyring": "system's keyring", "file": "encrypted file of INBOX_CREDENTIALS"}
 HOW = (
     "No password is kept for it. Give one in INBOX_PASSWORD, or with --password-command,"
     " or type it once: gna inbox account password {email}"
@@ -34,17 +38,20 @@ def add(
     """Add a mailbox. Nothing is sent to its server until the first scan."""
     from gna.inbox import accounts
 
-    wish = accounts.Wish(email=email, imap_url=imap, smtp_url=smtp, password_command=password_command)
+    wish = accounts.Wish(email, imap, smtp=smtp, password_command=password_command)
     with start.opened() as (settings, db):
         with db.write() as tx:
             timed(accounts.add)(tx, wish)
         print(f"Added {screen.clean(email)}.")
         if password_command or settings.inbox_password:
             return
-        if _is_asked():
-            _ask(settings, db, email)
-        else:
+        if not _somebody_types():
             print(HOW.format(email=screen.clean(email)))
+            return
+        try:
+            _ask(settings, db, email)
+        except Refused as not_kept:  # the mailbox is known all the same
+            print(not_kept)
 
 
 @app.command("list")
@@ -55,7 +62,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
     with start.opened() as (_, db), db.read() as tx:
         found = accounts.listed(tx)
     if json:
-        screen.print_json({"items": found})
+        screen.print_json({"items": [_plain(account) for account in found]})
         return
     from rich.table import Table
 
@@ -96,26 +103,35 @@ def password(email: Email) -> None:
         _ask(settings, db, account.email)
 
 
-def _is_asked() -> bool:
+def _plain(account: dict[str, Any]) -> dict[str, Any]:
+    """As JSON has it."""
+    return {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in account.items()}
+
+
+def _somebody_types() -> bool:
     """Whether somebody is there who could type a password."""
     return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _piped() -> str:
+    """The password that a script writes."""
+    return sys.stdin.readline().rstrip("\r\n") if sys.stdin else ""
 
 
 def _ask(settings: Settings, db: Database, email: str) -> None:
     """Ask for a password, and keep it."""
     import getpass
 
-    from gna.errors import Refused
     from gna.inbox import accounts, credentials
 
     prompt = f"Password or app password of {screen.clean(email)}: "
     try:
-        secret = getpass.getpass(prompt) if _is_asked() else sys.stdin.readline().rstrip("\r\n")
+        secret = getpass.getpass(prompt) if _somebody_types() else _piped()
     except EOFError:
         secret = ""
     if not secret:
-        raise Refused("No password was given; nothing is kept.")
-    kept_in = credentials.keep(settings, email, secret)
+        raise Refused("No password was given; none is kept.")
+    where = credentials.keep(settings, email, secret)
     with db.write() as tx:
-        accounts.note_kept(tx, accounts.find(tx, email).id, kept_in)
-    print(f"The password is kept in {kept_in}.")
+        accounts.keep_in(tx, accounts.find(tx, email).id, where)
+    print(f"The password is kept in the {PLACES.get(where, where)}.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gna.inbox.unsubscribe import Pace
 
 Ids = Annotated[
-    list[int], typer.Argument(metavar="ID...", max=2**31 - 1, help="Their numbers, as `gna inbox list` shows them.")
+    list[int], typer.Argument(metavar="ID", max=2**31 - 1, help="Their numbers, as `gna inbox list` shows them.")
 ]
 QUESTION = "Type 'yes' to confirm: "
 ABORTED = "Aborted; nothing was sent"

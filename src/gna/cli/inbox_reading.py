@@ -1,5 +1,6 @@
 """Reading mails: a scan of a mailbox on its server, and an audit of a file that somebody already has."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,24 +67,20 @@ def _scan(
     db: Database, settings: Settings, account: dict[str, Any], *, days: int, folders: tuple[str, ...]
 ) -> dict[str, Any]:
     """Read one mailbox; what goes wrong with it keeps no other from being read."""
-    import sys
-
     from gna.inbox import scan
 
+    email = screen.clean(account["email"])
     one = {"email": account["email"], "new": 0, "errors": 0, "violations": 0, "error": None}
     try:
-        with _bar(f"Reading {screen.clean(account['email'])}") as bar:
+        with _bar(email) as bar:
             task = bar.add_task("", total=None)
-            found = scan.scan(
-                db,
-                settings,
-                account["id"],
-                days=days,
-                folders=folders,
-                tell=lambda done, total: bar.update(task, completed=done, total=total),
-            )
+
+            def tell(now: scan.Progress) -> None:
+                bar.update(task, description=now.phase, completed=now.done, total=now.total)
+
+            found = scan.scan(db, settings, account["id"], days=days, folders=folders, tell=tell)
     except GnaError as error:
-        print(f"gna: {screen.clean(account['email'])}: {screen.clean(str(error))}", file=sys.stderr)
+        print(f"gna: {email}: {screen.clean(str(error))}", file=sys.stderr)
         return one | {"error": str(error)}
     return one | {"new": found.new, "errors": found.errors, "violations": found.violations}
 
@@ -95,7 +92,7 @@ def _sums(done: list[dict[str, Any]]) -> dict[str, int]:
 def _told(one: dict[str, Any]) -> str:
     said = [f"{one['new']:,} new {'mail' if one['new'] == 1 else 'mails'}"]
     said += [f"{one['errors']:,} could not be read"] if one["errors"] else []
-    said += [f"{one['violations']:,} after you had left: gna inbox violations"] if one["violations"] else []
+    said += [f"{one['violations']:,} came after you had left (gna inbox violations)"] if one["violations"] else []
     return f"{screen.clean(one['email'])}: {', '.join(said)}."
 
 
@@ -104,5 +101,8 @@ def _bar(what: str) -> "Progress":
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = screen.console(stderr=True)
-    columns = (TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # An address may hold braces, which a column would fill in.
+    shown = what.replace("{", "{{").replace("}", "}}")
+    words = TextColumn(f"{shown} {{task.description}}", markup=False)
+    columns = (words, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

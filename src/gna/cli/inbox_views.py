@@ -11,8 +11,14 @@ Id = Annotated[int, typer.Argument(metavar="ID", max=2**31 - 1, help="Its number
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead.")]
 # More senders than any mailbox has.
 ALL = 10**6
-# As a terminal shows them; the colour says how sure it is that one can leave.
-KINDS = {"newsletter": "green", "discussion": "cyan", "notification": "yellow", "transactional": "red", "personal": "red"}
+# The colour says how well one can do without.
+KINDS = {
+    "newsletter": "green",
+    "discussion": "cyan",
+    "notification": "yellow",
+    "transactional": "red",
+    "personal": "red",
+}
 STATS = {
     "accounts": "mailboxes",
     "messages": "mails read",
@@ -29,7 +35,9 @@ def list_(
         str | None, typer.Option(help="Only newsletter, discussion, notification, transactional or personal.")
     ] = None,
     search: Annotated[str, typer.Option("--search", "-q", help="Only those whose sender or list contains this.")] = "",
-    kept: Annotated[bool | None, typer.Option("--kept/--not-kept", help="Only those that are kept, or are not.")] = None,
+    kept: Annotated[
+        bool | None, typer.Option("--kept/--not-kept", help="Only those that are kept, or are not.")
+    ] = None,
     unsubscribed: Annotated[
         bool | None, typer.Option("--unsubscribed/--active", help="Only those that were left, or were not.")
     ] = None,

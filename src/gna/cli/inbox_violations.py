@@ -13,6 +13,7 @@ from gna.cli.inbox_views import Json
 from gna.errors import Refused
 
 File = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the evidence as CSV; - is the standard output.")]
+STDOUT = Path("-")
 
 
 def violations(
@@ -20,16 +21,49 @@ def violations(
     json: Json = False,
     csv: File = None,
 ) -> None:
-    """Show who kept sending after you had left, the worst first; with the mails that prove it, as a file."""
+    """Show who kept sending after you had left, the worst first; or write down every such mail, to prove it."""
     from gna.inbox import violations
 
-    if json and csv == Path("-"):
-        raise typer.BadParameter("the standard output takes one document; give --csv a file", param_hint="--csv")
+    if json and csv == STDOUT:
+        raise typer.BadParameter("the standard output takes one document; name a file", param_hint="--csv")
     with start.opened() as (_, db), db.read() as tx:
         found = violations.summary(tx, days=days, now=clock.now())
         if csv:
             _write(csv, lambda file: violations.write_csv(tx, file))
     if json:
         screen.print_json(found)
-    elif csv != Path("-"):
+    elif csv is None:
         _draw(found, days)
+
+
+def _write(to: Path, fill: Callable[[TextIO], None]) -> None:
+    if to == STDOUT:
+        fill(sys.stdout)
+        return
+    try:
+        with to.open("w", encoding="utf-8", newline="") as file:
+            fill(file)
+    except OSError as error:
+        raise Refused(f"{to} cannot be written: {error.strerror}.") from None
+
+
+def _draw(found: Mapping[str, Any], days: int) -> None:
+    from rich.table import Table
+
+    console = screen.console()
+    if not found["worst_offenders"]:
+        console.print("Nobody kept sending after you had left.")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("Sender", overflow="fold", min_width=20)
+    table.add_column("After", justify="right", no_wrap=True)
+    for name in ("Last", "You left"):
+        table.add_column(name, no_wrap=True)
+    for one in found["worst_offenders"]:
+        count = f"{one['emails_after_unsubscribe']:,}"
+        dates = (screen.moment(one[name]) for name in ("last_violation_at", "unsubscribed_at"))
+        table.add_row(screen.clean(one["sender_email"]), count, *dates)
+    console.print(table)
+    senders, mails = found["total_violations"], found["total_violation_emails"]
+    recent = len(found["recent"])
+    console.print(f"{senders:,} keep sending, {mails:,} mails; in the last {days} days: {recent:,}", style="dim")

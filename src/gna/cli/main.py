@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gna import __version__
-from gna.cli import campaigns, check, demo, feed, migrate, serve, subscribers, worker
+from gna.cli import campaigns, check, demo, feed, inbox, migrate, serve, subscribers, worker
 from gna.errors import GnaError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ for command in (serve.serve, worker.worker, migrate.migrate, check.check, demo.d
 app.add_typer(subscribers.app, name="subscribers")
 app.add_typer(campaigns.app, name="campaigns")
 app.add_typer(feed.app, name="feed")
+app.add_typer(inbox.app, name="inbox")
 
 
 @app.callback(invoke_without_command=True)

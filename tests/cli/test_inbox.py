@@ -1,0 +1,226 @@
+"""`gna inbox`: looking at what was found, keeping it, and reading mails."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gna import clock
+from gna.db import Database
+from tests.cli.commands import Done, Run
+from tests.cli.inbox import EVIL, inbox, is_harmless, refused
+from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
+from tests.servers import free_port
+
+SUBSCRIPTION = [
+    "id", "sender_email", "sender_domain", "list_id", "kind", "email_count", "confidence", "reasons", "last_seen",
+    "active", "keep_subscription", "unsubscribe_status", "unsubscribe_method", "unsubscribe_link", "unsubscribed_at",
+    "violation_count", "emails_after_unsubscribe", "last_violation_at",
+]  # fmt: skip
+WAY = ["method", "url", "source", "safe", "warnings", "error", "fields", "to", "subject", "body"]
+READING = (("list",), ("show", "1"), ("stats",), ("violations",), ("account", "list"))
+
+
+@pytest.fixture
+def gna(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    yield from inbox(database_url, tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def account(db: Database) -> int:
+    return an_account(db)
+
+
+class TestList:
+    def test_nothing_yet(self, gna: Run) -> None:
+        assert json.loads(gna("list", "--json").out)["items"] == []
+        assert gna("list").out.splitlines()[-1] == "0 of 0"
+
+    def test_json_has_every_key_of_the_contract(self, gna: Run, db: Database, account: int) -> None:
+        a_subscription(db, account)
+        said = json.loads(gna("list", "--json").out)
+        assert said["total"] == 1
+        assert set(SUBSCRIPTION) <= said["items"][0].keys()
+
+    def test_the_surest_is_first(self, gna: Run, db: Database, account: int) -> None:
+        for number, confidence in enumerate((20, 90, 55)):
+            a_subscription(db, account, f"s{number}@shop.example", confidence=confidence)
+        assert [one["confidence"] for one in json.loads(gna("list", "--json").out)["items"]] == [90, 55, 20]
+
+    def test_a_table_for_people(self, gna: Run, db: Database, account: int) -> None:
+        a_subscription(db, account, "news@shop.example", way=a_way(), confidence=85, email_count=1234)
+        an_unsubscribed(db, account, "left@shop.example", violation_count=2, emails_after_unsubscribe=2)
+        said = " ".join(gna("list").out.split())
+        for words in ("1,234 85 news@shop.example newsletter", "http_get", "left, 2 since", "2 of 2"):
+            assert words in said
+
+    @pytest.mark.parametrize(
+        ("options", "found"),
+        [
+            pytest.param(("--kind", "personal"), {"friend"}, id="kind"),
+            pytest.param(("--kept",), {"kept"}, id="kept"),
+            pytest.param(("--not-kept",), {"friend", "left", "other"}, id="not kept"),
+            pytest.param(("--unsubscribed",), {"left"}, id="unsubscribed"),
+            pytest.param(("--active",), {"friend", "kept", "other"}, id="active"),
+            pytest.param(("--search", "KEPT@"), {"kept"}, id="search"),
+            pytest.param(("--account", "Bo@Example.org"), {"other"}, id="account"),
+            pytest.param(("--kept", "--unsubscribed"), set(), id="both"),
+        ],
+    )
+    def test_filters(self, gna: Run, db: Database, account: int, options: tuple[str, ...], found: set[str]) -> None:
+        a_subscription(db, account, "friend@shop.example", kind="personal")
+        a_subscription(db, account, "kept@shop.example", kept=True)
+        an_unsubscribed(db, account, "left@shop.example")
+        a_subscription(db, an_account(db, "bo@example.org"), "other@shop.example")
+        items = json.loads(gna("list", *options, "--json").out)["items"]
+        assert {one["sender_email"].partition("@")[0] for one in items} == found
+
+    def test_only_so_many(self, gna: Run, db: Database, account: int) -> None:
+        for number in range(3):
+            a_subscription(db, account, f"s{number}@shop.example")
+        said = json.loads(gna("list", "--limit", "2", "--json").out)
+        assert (len(said["items"]), said["total"]) == (2, 3)
+
+    def test_an_unknown_kind_is_wrong_usage_and_an_unknown_mailbox_not_found(self, gna: Run) -> None:
+        assert gna("list", "--kind", "spam").code == 2
+        assert "no account" in refused(gna("list", "--account", "nobody@example.org")).lower()
+
+
+class TestShow:
+    def test_json_has_every_key_of_the_contract(self, gna: Run, db: Database, account: int) -> None:
+        way = a_way("mailto:leave@shop.example", "email_reply", to="leave@shop.example", subject="Off", body="Please")
+        number = a_subscription(db, account, way=way)
+        an_attempt(db, number, status="failed", outcome="refused", response_code=500, error_message="no")
+        an_attempt(db, number)
+        said = json.loads(gna("show", str(number), "--json").out)
+        assert {*SUBSCRIPTION, "methods", "history", "attempts"} <= said.keys()
+        assert set(WAY) <= said["methods"][0].keys()
+        assert (said["methods"][0]["to"], said["methods"][0]["fields"]) == ("leave@shop.example", {})
+        assert [attempt["status"] for attempt in said["attempts"]] == ["success", "failed"]
+
+    def test_history_is_that_of_the_mails(self, gna: Run, db: Database, account: int) -> None:
+        number = a_subscription(db, account)
+        for days, link in ((3, "https://a.example/u?1"), (2, "https://b.example/u?1")):
+            a_mail(db, account, sent=clock.now() - timedelta(days=days), list_unsubscribe=f"<{link}>")
+        [newest, oldest] = json.loads(gna("show", str(number), "--json").out)["history"]
+        assert newest.keys() >= {"method", "url", "email_date", "changed_at"}
+        assert (newest["url"], oldest["url"]) == ("https://b.example/u?1", "https://a.example/u?1")
+
+    def test_everything_for_people(self, gna: Run, db: Database, account: int) -> None:
+        way = a_way(warnings=("not encrypted",))
+        number = a_subscription(db, account, way=way, sender_name="The Shop", list_id="n.shop.example")
+        an_attempt(db, number, status="failed", outcome="refused", response_code=503, error_message="busy")
+        said = gna("show", str(number)).out
+        for words in ("The Shop <news@shop.example>", "n.shop.example", "17 of 100", way.url, "careful: not encrypted"):
+            assert words in said
+        assert "http_get, failed, refused, HTTP 503, busy" in said
+
+    def test_what_was_left_says_who_kept_sending(self, gna: Run, db: Database, account: int) -> None:
+        last = clock.now()
+        sums = {"violation_count": 3, "emails_after_unsubscribe": 3, "last_violation_at": last}
+        said = gna("show", str(an_unsubscribed(db, account, **sums))).out
+        assert "left, 3 since" in said
+        assert f"{last:%Y-%m-%d %H:%M} UTC" in said
+
+    @pytest.mark.parametrize("command", ["show", "keep", "unkeep"])
+    def test_an_unknown_number_is_not_found(self, gna: Run, command: str) -> None:
+        assert "no subscription 99" in refused(gna(command, "99"))
+
+    @pytest.mark.parametrize("command", ["show", "keep", "unkeep", "unsubscribe"])
+    @pytest.mark.parametrize("number", ["twelve", "1.5", "", "99999999999999999999"])
+    def test_what_is_no_number_is_wrong_usage(self, gna: Run, command: str, number: str) -> None:
+        assert gna(command, number).code == 2
+
+
+class TestKeep:
+    def test_several_are_kept_and_not_kept(self, gna: Run, db: Database, account: int) -> None:
+        numbers = [str(a_subscription(db, account, f"s{number}@shop.example")) for number in range(2)]
+        assert gna("keep", *numbers) == Done(0, "".join(f"{number} is kept.\n" for number in numbers), "")
+        assert [one["keep_subscription"] for one in json.loads(gna("list", "--json").out)["items"]] == [True, True]
+        assert gna("unkeep", numbers[0]).code == 0
+        assert [one["keep_subscription"] for one in json.loads(gna("list", "--kept", "--json").out)["items"]] == [True]
+
+    def test_an_unknown_one_keeps_no_other_from_being_kept(self, gna: Run, db: Database, account: int) -> None:
+        number = a_subscription(db, account)
+        done = gna("keep", "99", str(number))
+        assert (done.code, done.out) == (1, f"{number} is kept.\n")
+        assert "no subscription 99" in done.err
+
+
+class TestStats:
+    def test_the_numbers(self, gna: Run, db: Database, account: int) -> None:
+        a_mail(db, account)
+        a_subscription(db, account, kept=True)
+        an_unsubscribed(db, account, "left@shop.example", violation_count=2)
+        said = json.loads(gna("stats", "--json").out)
+        assert said == {
+            "accounts": 1, "messages": 1, "subscriptions": 2, "kept": 1, "unsubscribed": 1, "violations": 1,
+        }  # fmt: skip
+        assert gna("stats").out.split()[:2] == ["1", "mailboxes"]
+
+
+class TestScan:
+    def test_without_a_mailbox_it_says_how_to_add_one(self, gna: Run) -> None:
+        assert "gna inbox account add" in refused(gna("scan"))
+        assert refused(gna("scan", "--json"))
+
+    def test_an_unknown_mailbox_is_not_found(self, gna: Run, account: int) -> None:
+        assert "no account" in refused(gna("scan", "nobody@example.org")).lower()
+
+    def test_a_mailbox_that_fails_keeps_no_other_from_being_read(
+        self, gna: Run, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("INBOX_PASSWORD", "secret")
+        for name in ("ana", "bo"):
+            an_account(db, f"{name}@example.org", imap_url=f"imap://127.0.0.1:{free_port()}?tls=none")
+        done = gna("scan", "--json")
+        said = json.loads(done.out)
+        assert (done.code, said["new"], said["errors"], said["violations"]) == (1, 0, 0, 0)
+        assert [one["email"] for one in said["accounts"]] == ["ana@example.org", "bo@example.org"]
+        assert done.err.count("gna: ") == 2
+
+    def test_without_a_password_it_says_what_to_do(self, gna: Run, account: int) -> None:
+        assert "INBOX_PASSWORD" in refused(gna("scan"))
+
+    @pytest.mark.parametrize("options", [("--days", "0"), ("--days", "soon"), ("a@b.example", "c@d.example")])
+    def test_wrong_usage(self, gna: Run, options: tuple[str, ...]) -> None:
+        assert gna("scan", *options).code == 2
+
+
+class TestScreen:
+    def test_a_sender_cannot_speak_to_the_terminal(self, gna: Run, db: Database, account: int) -> None:
+        way = a_way(f"https://shop.example/{EVIL}", warnings=(EVIL,), error=EVIL, to=EVIL, subject=EVIL)
+        texts = {"sender_name": EVIL, "list_id": EVIL, "reasons": [EVIL], "way": way}
+        number = a_subscription(db, account, f"{EVIL}@shop.example", **texts)
+        an_attempt(db, number, error_message=EVIL)
+        for command in (("list",), ("show", str(number)), ("unsubscribe", str(number), "--dry-run")):
+            for options in ((), ("--json",)):
+                assert is_harmless(gna(*command, *options)), command
+
+    def test_json_means_what_was_said(self, gna: Run, db: Database, account: int) -> None:
+        number = a_subscription(db, account, sender_name=EVIL)
+        assert json.loads(gna("show", str(number), "--json").out)["sender_name"] == EVIL
+
+    def test_markup_in_a_name_is_shown_as_it_is(self, gna: Run, db: Database, account: int) -> None:
+        number = a_subscription(db, account, sender_name="[red]Sale[/red] :tada:")
+        assert "[red]Sale[/red] :tada:" in gna("show", str(number)).out
+
+    def test_reading_commands_say_one_document(self, gna: Run, db: Database, account: int) -> None:
+        an_unsubscribed(db, account)
+        for command in READING:
+            done = gna(*command, "--json")
+            assert (done.code, done.err) == (0, ""), command
+            assert isinstance(json.loads(done.out), dict)
+
+    def test_a_pipe_gets_no_colours(self, gna: Run, db: Database, account: int) -> None:
+        an_unsubscribed(db, account, violation_count=1)
+        for command in READING:
+            assert "\x1b" not in gna(*command).out
+
+    @pytest.mark.parametrize("command", [(), ("nonsense",), ("show",), ("keep",), ("unsubscribe",), ("audit",)])
+    def test_a_command_without_its_arguments_is_wrong_usage(self, gna: Run, command: tuple[str, ...]) -> None:
+        assert gna(*command).code == 2

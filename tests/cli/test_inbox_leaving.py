@@ -1,0 +1,167 @@
+"""`gna inbox unsubscribe`: what is shown, what is asked, and what is said of it."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gna.db import Database
+from tests.cli.commands import Done, Run
+from tests.cli.inbox import inbox
+from tests.inbox.factories import a_subscription, a_way, an_account, an_attempt, an_unsubscribed
+from tests.servers.web import Web
+
+RESULT = ["id", "status", "outcome", "method", "url", "message"]
+
+
+@pytest.fixture
+def gna(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    monkeypatch.setenv("INBOX_ALLOW_PRIVATE_HOSTS", "127.0.0.1")
+    yield from inbox(database_url, tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def account(db: Database) -> int:
+    return an_account(db)
+
+
+@pytest.fixture
+def number(db: Database, account: int, web: Web) -> int:
+    """A subscription whose link works."""
+    return a_subscription(db, account, way=a_way(web.serves("/leave", "Bye") + "?u=1"), email_count=5)
+
+
+def results(done: Done) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(done.out)["results"]
+    return found
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(said))
+
+
+def test_details_link_and_method_are_shown_before_the_question(
+    gna: Run, number: int, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(monkeypatch, "no\n")
+    said = " ".join(gna("unsubscribe", str(number)).out.split())
+    details = f"Id {number} Sender news@shop.example Emails 5 Keep no Method http_get Link {web.at('/leave?u=1')}"
+    assert said.startswith(details)
+    assert said.index("Type 'yes' to confirm") > len(details)
+
+
+def test_a_sender_who_wrote_once_may_be_a_spammer(
+    gna: Run, db: Database, account: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(monkeypatch, "no\n")
+    stranger = a_subscription(db, account, "once@shop.example", way=a_way(), email_count=1)
+    assert "careful: this is the only mail" in gna("unsubscribe", str(stranger)).out
+
+
+@pytest.mark.parametrize("said", ["yes\n", " YES \n", "Yes"])
+def test_yes_goes_on(gna: Run, number: int, web: Web, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    answer(monkeypatch, said)
+    done = gna("unsubscribe", str(number))
+    assert (done.code, web.times("/leave?u=1")) == (0, 1), done
+    assert f"{number}: Unsubscribed" in done.out
+    assert "The attempt is recorded." in done.out
+
+
+@pytest.mark.parametrize("said", ["no\n", "y\n", "\n", ""])
+def test_anything_else_aborts(gna: Run, number: int, web: Web, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    answer(monkeypatch, said)
+    done = gna("unsubscribe", str(number))
+    assert (done.code, web.asked) == (1, [])
+    assert "Aborted; nothing was sent" in done.out
+    assert "recorded" not in done.out
+
+
+def test_nobody_at_all_is_no_yes(gna: Run, number: int, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    done = gna("unsubscribe", str(number), "--json")
+    assert (done.code, results(done)[0]["status"], web.asked) == (1, "refused", [])
+
+
+def test_each_one_is_asked_about(
+    gna: Run, db: Database, account: int, number: int, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = a_subscription(db, account, "b@shop.example", way=a_way(web.serves("/other", "Bye") + "?u=1"))
+    answer(monkeypatch, "no\nyes\n")
+    done = gna("unsubscribe", str(number), str(other), "--json")
+    assert done.code == 1
+    assert [(one["id"], one["status"]) for one in results(done)] == [(number, "refused"), (other, "success")]
+    assert [asked.path for asked in web.asked] == ["/other?u=1"]
+    assert done.err.count("Type 'yes' to confirm") == 2
+
+
+def test_with_yes_nobody_is_asked_and_json_is_quiet(gna: Run, number: int) -> None:
+    done = gna("unsubscribe", str(number), "--yes", "--json")
+    [result] = results(done)
+    assert (done.code, done.err) == (0, "")
+    assert set(RESULT) <= result.keys()
+    assert (result["id"], result["status"], result["outcome"]) == (number, "success", "page_opened")
+
+
+def test_a_failure_says_its_code(gna: Run, number: int, web: Web) -> None:
+    web.serves("/leave", status=503)
+    done = gna("unsubscribe", str(number), "--yes")
+    assert done.code == 1
+    assert f"{number}: Failed" in done.out
+    assert "503" in done.out
+    assert "The attempt is recorded." in done.out
+
+
+def test_the_last_three_attempts_are_shown(gna: Run, db: Database, number: int) -> None:
+    for code in (501, 502, 503, 504):
+        an_attempt(db, number, status="failed", outcome="refused", response_code=code, error_message="no")
+    said = gna("unsubscribe", str(number), "--dry-run").out
+    assert [code for code in range(501, 505) if f"HTTP {code}" in said] == [502, 503, 504]
+
+
+def test_a_dry_run_says_so_asks_nobody_and_sends_nothing(gna: Run, number: int, web: Web) -> None:
+    done = gna("unsubscribe", str(number), "--dry-run")
+    assert (done.code, web.asked) == (0, [])
+    assert f"{number}: Dry run, nothing was sent: Would" in done.out
+    assert "Type 'yes'" not in done.out
+    assert results(gna("unsubscribe", str(number), "--dry-run", "--json"))[0]["status"] == "dry_run"
+
+
+def test_the_sentences_of_a_refusal(gna: Run, db: Database, account: int) -> None:
+    kept = a_subscription(db, account, "kept@shop.example", way=a_way(), kept=True)
+    left = an_unsubscribed(db, account, "left@shop.example")
+    none = a_subscription(db, account, "none@shop.example")
+    tired = a_subscription(db, account, "tired@shop.example", way=a_way())
+    for _ in range(3):
+        an_attempt(db, tired, status="failed", outcome="refused")
+    done = gna("unsubscribe", str(kept), str(left), str(none), str(tired), "--yes")
+    assert done.code == 1
+    for number, reason in (
+        (kept, "Subscription marked to keep (skip unsubscribe)"),
+        (left, "Already unsubscribed"),
+        (none, "No unsubscribe link available"),
+        (tired, "Max attempts (3) reached"),
+    ):
+        assert f"{number}: Not done: {reason}" in done.out
+    assert "recorded" not in done.out
+
+
+def test_what_is_refused_is_not_asked_about(gna: Run, db: Database, account: int) -> None:
+    done = gna("unsubscribe", str(a_subscription(db, account, kept=True, way=a_way())))
+    assert (done.code, "Type 'yes'" in done.out) == (1, False)
+
+
+def test_an_unknown_one_keeps_no_other_from_leaving(gna: Run, number: int) -> None:
+    done = gna("unsubscribe", "99", str(number), "--yes", "--json")
+    assert done.code == 1
+    assert [(one["id"], one["status"]) for one in results(done)] == [(99, "refused"), (number, "success")]
+    assert "no subscription 99" in results(done)[0]["message"]
+
+
+def test_twice_the_same_number_is_once(gna: Run, number: int, web: Web) -> None:
+    done = gna("unsubscribe", str(number), str(number), "--yes", "--json")
+    assert (done.code, len(results(done)), len(web.asked)) == (0, 1, 1)
