@@ -1,0 +1,213 @@
+"""Ways out in the HTML of a mail.
+
+A parser that builds the whole tree needs half a millisecond for a newsletter. One pattern finds all its links in a
+tenth of that; only the few of them that speak of leaving are looked at closely.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from html import unescape
+
+from gna.inbox import words
+from gna.inbox.forms import forms
+from gna.inbox.tags import Page, attribute, shrunk, text_of
+from gna.inbox.ways import Link, Source
+from gna.inbox.words import Words
+
+# Up to where a link's own words are a label, and those around it are about it.
+LABEL_MAX = 150
+BEFORE_MAX, AFTER_MAX = 250, 150
+AROUND_MAX = 3000
+# So many links of one kind are looked at, from the end: a mail with more of them is no letter.
+LOOKED_AT = 40
+
+# A link ends where the next one starts, if nobody closed it.
+_ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*(?:<(?!/?a(?:rea)?[\s>/])[^<]*)*+)")
+_TEXT = re.compile(rb">([^<]+)")
+_VALUE = rb"""\s*=\s*(?:"([^"]*)|'([^']*)|([^\s>"']+))"""
+_HREF = re.compile(rb"href" + _VALUE)
+_SPEAKING = {name: re.compile(name + _VALUE) for name in (b"alt", b"title", b"aria-label")}
+_BOUND = re.compile(
+    rb"<(?:/?(?:td|th|tr|table|tbody|div|p|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|form|section|header|footer"
+    rb"|article|body|hr)[\s/>]|(/?a)[\s/>]|br[^>]*>\s*<br)"
+)
+_CLAUSE = re.compile(r"[.!?;:,|•·。！？、，](?:\s|$)")
+_SENTENCE = re.compile(r"[.!?|•。！？](?:\s|$)")
+
+Anchor = re.Match[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A link as somebody sees it: where it leads, what it says, what its pictures say."""
+
+    anchor: Anchor
+    url: str
+    label: str
+    spoken: str
+
+
+class _Links:
+    """All links of a page, and roughly what they say: too much rather than too little."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.anchors = list(_ANCHOR.finditer(page.low))
+
+    @cached_property
+    def texts(self) -> str:
+        """What they say, with a sign between each two."""
+        joined = b">\0<".join([anchor[1] for anchor in self.anchors])
+        if joined.rfind(b"<br") >= 0:
+            joined = joined.replace(b"<br", b"> <br")
+        text = b"".join(_TEXT.findall(joined)).replace(b"\0", b" \0 ")
+        return words.normal(unescape(text.decode("utf-8", "replace")))
+
+    @cached_property
+    def spoken(self) -> str:
+        """What their pictures say, if any says something that matters."""
+        joined = _attributes(b" ".join([anchor[1] for anchor in self.anchors]))
+        flat = words.normal(attribute(joined))
+        if not words.LEAVE.within(flat) and not words.CHOOSE.within(flat):
+            return ""
+        return words.normal(attribute(b" \0 ".join([_attributes(anchor[1]) for anchor in self.anchors])))
+
+    @cached_property
+    def addresses(self) -> str:
+        """Where they lead."""
+        found = [_HREF.search(anchor[1]) for anchor in self.anchors]
+        said = b"\0".join([href[0] if href else b"" for href in found]).decode("utf-8", "replace")
+        return unescape(said) if "&#" in said else said
+
+    def speaking(self, phrases: Words, said: str) -> list[Anchor]:
+        """The last of them that seem to say one of these."""
+        found = phrases.within(said)
+        if not found:
+            return []
+        labels = said.split("\0")
+        places = {place for phrase in found for place, label in enumerate(labels) if phrase in label}
+        return [self.anchors[place] for place in sorted(places)[-LOOKED_AT:]]
+
+    def pointing(self) -> list[Anchor]:
+        """The last of them that seem to say "here"."""
+        if not words.may_point(self.texts):
+            return []
+        labels = enumerate(self.texts.split("\0"))
+        return [self.anchors[place] for place, label in labels if words.points(label.strip())][-LOOKED_AT:]
+
+
+def links(html: str) -> list[Link]:
+    """The forms and links that speak of leaving; of the links the last of the mail first, which is in its footer.
+
+    What is said in plain words needs no guessing: each further kind of link is looked for only if none was found.
+    """
+    page = Page(html)
+    found, all_links = forms(page), _Links(page)
+    for kind in (_by_words, _by_pictures, _by_address, _by_context, _by_choice):
+        # What no browser opens is shown, but it stops nobody from looking further.
+        more = sorted(kind(all_links), key=_leads_nowhere)
+        found += [Link(url, Source.HTML) for url in more]
+        if more and not _leads_nowhere(more[0]):
+            break
+    return found
+
+
+def _leads_nowhere(url: str) -> bool:
+    return not url.lower().startswith(("https:", "http:", "mailto:"))
+
+
+def _by_words(links: _Links) -> Iterator[str]:
+    for seen in _looks(links, links.speaking(words.LEAVE, links.texts)):
+        if len(seen.label) <= LABEL_MAX and words.LEAVE.said(seen.label):
+            yield seen.url
+
+
+def _by_pictures(links: _Links) -> Iterator[str]:
+    """A picture that says it, or what is shown when the mouse is over the link."""
+    for seen in _looks(links, links.speaking(words.LEAVE, links.spoken)):
+        if words.LEAVE.said(seen.spoken):
+            yield seen.url
+
+
+def _by_address(links: _Links) -> Iterator[str]:
+    for seen in _looks(links, links.speaking(words.LEAVE_URL, links.addresses)):
+        if words.address_says(words.LEAVE_URL, seen.url):
+            yield seen.url
+
+
+def _by_context(links: _Links) -> Iterator[str]:
+    """A link that says "here", in a sentence that says what for; or a sentence that is a link."""
+    for seen in _looks(links, [*links.speaking(words.GOING, links.texts), *links.pointing()]):
+        if len(seen.label) > LABEL_MAX:
+            continue
+        if words.GOING.said(seen.label) or (words.points(seen.label) and _about_leaving(links.page, seen.anchor)):
+            yield seen.url
+
+
+def _by_choice(links: _Links) -> Iterator[str]:
+    speaking = [
+        *links.speaking(words.CHOOSE, links.texts),
+        *links.speaking(words.CHOOSE, links.spoken),
+        *links.speaking(words.CHOOSE_URL, links.addresses),
+    ]
+    for seen in _looks(links, speaking):
+        said = words.CHOOSE.said(seen.label) or words.CHOOSE.said(seen.spoken)
+        if said or words.address_says(words.CHOOSE_URL, seen.url):
+            yield seen.url
+
+
+def _attributes(inner: bytes) -> bytes:
+    said = b""
+    for name, pattern in _SPEAKING.items():
+        if inner.rfind(name) >= 0:
+            said += b" ".join(map(b"".join, pattern.findall(inner))) + b" "
+    return said
+
+
+def _looks(links: _Links, anchors: list[Anchor]) -> Iterator[_Seen]:
+    """Each of them closely, the last of the mail first."""
+    for anchor in sorted(set(anchors), key=re.Match.start, reverse=True):
+        seen = _look(links.page, anchor)
+        if seen:
+            yield seen
+
+
+def _look(page: Page, anchor: Anchor) -> _Seen | None:
+    """The link, if it leads somewhere, and if somebody sees it."""
+    attributes, end = page.tag(anchor.start())
+    url = page.address(attributes.get(b"href", b""))
+    inner = page.low[end : anchor.end()]
+    if not url or not page.seen(anchor.start()) or (shrunk(attributes) and b"<img" not in inner):
+        return None
+    is_area = page.low.startswith(b"<area", anchor.start())
+    label = "" if is_area else words.normal(text_of(inner))
+    own = b" ".join(attributes.get(name, b"") for name in _SPEAKING)
+    return _Seen(anchor, url, label, words.normal(attribute(own + b" " + (b"" if is_area else _attributes(inner)))))
+
+
+def _about_leaving(page: Page, anchor: Anchor) -> bool:
+    """Whether the words before or after the link, up to the next link or the end of its block, speak of leaving."""
+    before, after = page.low[max(anchor.start() - AROUND_MAX, 0) : anchor.start()], b""
+    if page.low.startswith(b"</a", anchor.end()):
+        after = page.low[anchor.end() : anchor.end() + AROUND_MAX].partition(b">")[2]
+    return words.leaving(_before(before)) or words.leaving(_after(after))
+
+
+def _before(markup: bytes) -> str:
+    bound = deque(_BOUND.finditer(markup), maxlen=1)
+    text = words.normal(text_of(markup[bound[0].start() :] if bound else markup))[-BEFORE_MAX:]
+    if not (bound and bound[0][1]):
+        return text
+    # What follows another link in the same breath is about that one.
+    pause = _CLAUSE.search(text)
+    return text[pause.end() :] if pause else ""
+
+
+def _after(markup: bytes) -> str:
+    bound = _BOUND.search(markup)
+    text = words.normal(text_of(markup[: bound.start()] if bound else markup))[:AFTER_MAX]
+    pause = (_CLAUSE if bound and bound[1] else _SENTENCE).search(text)
+    return text[: pause.start()] if pause else text

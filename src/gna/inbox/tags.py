@@ -1,0 +1,129 @@
+"""The HTML of a mail as its tags: read one at a time, and only where somebody looks."""
+
+import re
+from functools import cached_property, lru_cache
+from html import unescape
+from urllib.parse import urljoin
+
+# An address that is longer leads nowhere.
+URL_MAX = 8192
+# Stretches that nobody sees; a mail with more of them is no letter.
+HIDDEN_MAX = 100
+# How far from its start a tag may say that it is hidden.
+TAG_MAX = 1000
+
+_TAG = re.compile(rb"""<([a-z][a-z0-9]*)([^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*+)>""")
+_BROKEN_TAG = re.compile(rb"<([a-z][a-z0-9]*)([^>]*)")
+_ATTRIBUTE = re.compile(rb"""([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|["']?([^\s>]*)))?""")
+_MARKUP = re.compile(rb"<!--.*?-->|<(br\b)?[^>]*>?", re.DOTALL)
+# In an attribute `&copy=2` stays what it is; `&copy;=2` and `&amp` do not.
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+# A link that is not to be seen is there for machines, to find out who follows every link: it is no offer. And what is
+# quoted was sent by somebody else. Styles of a class are not looked at: they hide things on some screens only.
+_UNSEEN = (b"display:none", b"display: none", b"visibility:hidden", b"<blockquote", b"gmail_quote")
+_NOTHING_INSIDE = frozenset({b"img", b"input", b"br", b"hr", b"meta", b"link", b"col", b"area", b"source"})
+_TOO_SMALL = re.compile(rb"font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!]|$)")
+
+Attributes = dict[bytes, bytes]
+
+
+class Page:
+    """The bytes of a page, as they are and in lower case."""
+
+    def __init__(self, html: str) -> None:
+        self.raw = html.encode("utf-8", "replace")
+        self.low = self.raw.lower()
+
+    def tag(self, at: int) -> tuple[Attributes, int]:
+        """The attributes of the tag that starts there, with names in lower case, and where it ends."""
+        found = _TAG.match(self.low, at) or _BROKEN_TAG.match(self.low, at)
+        if not found:
+            return {}, at
+        attributes: Attributes = {}
+        for name, *values in _ATTRIBUTE.findall(self.raw[found.start(2) : found.end(2)]):
+            attributes.setdefault(name.lower(), b"".join(values))
+        return attributes, found.end()
+
+    def address(self, value: bytes) -> str:
+        """An attribute as an address, or nothing: where a mail is read, a part of an address leads nowhere."""
+        url = attribute(value).strip("".join(map(chr, range(33))))
+        url = url.replace("\t", "").replace("\r", "").replace("\n", "")
+        if not _SCHEME.match(url):
+            url = urljoin(self._base, url) if self._base and url and not url.startswith("#") else ""
+        if url.lower().startswith("http"):
+            url = url.replace(" ", "%20")
+        return url if len(url) <= URL_MAX else ""
+
+    @cached_property
+    def _base(self) -> str:
+        at = self.low.find(b"<base")
+        if at < 0 or self._within(at, b"<!--", b"-->"):
+            return ""
+        url = attribute(self.tag(at)[0].get(b"href", b"")).strip()
+        return url if url.lower().startswith(("http://", "https://")) else ""
+
+    def seen(self, at: int) -> bool:
+        """Whether somebody who reads the mail sees what stands there as this sender's."""
+        if self._within(at, b"<!--", b"-->") or self._within(at, b"<script", b"</script"):
+            return False
+        return not any(start <= at < end for start, end in self._unseen)
+
+    def _within(self, at: int, opening: bytes, closing: bytes) -> bool:
+        # Looked for towards the end, which is near: the links in question are in the footer.
+        end = self.low.find(closing, at)
+        return end >= 0 and self.low.find(opening, at, end) < 0
+
+    @cached_property
+    def _unseen(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for sign in _UNSEEN:
+            # From the end: mostly it is nowhere, and that is found out twice as fast.
+            at = self.low.rfind(sign)
+            while at >= 0 and len(found) < HIDDEN_MAX:
+                start, end = self._element_around(at)
+                if end:
+                    found.append((start, end))
+                at = self.low.rfind(sign, 0, at)
+        return found
+
+    def _element_around(self, at: int) -> tuple[int, int]:
+        """From where to where the element reaches whose tag has this place in it; (0, 0), if there is none."""
+        start = self.low.rfind(b"<", max(at - TAG_MAX, 0), at + 1)
+        if start < 0 or self.low.rfind(b">", start, at + 1) >= 0 or self._within(start, b"<!--", b"-->"):
+            return 0, 0
+        found = _BROKEN_TAG.match(self.low, start)
+        if not found or found[1] in _NOTHING_INSIDE:
+            return 0, 0
+        return start, self._end(found[1], found.end())
+
+    def _end(self, name: bytes, at: int) -> int:
+        """Where the element ends whose tag was before that place; 0, if it never does."""
+        depth = 1
+        for tag in _same(name).finditer(self.low, at):
+            depth += -1 if tag[1] else 1
+            if not depth:
+                return tag.start()
+        return 0
+
+
+@lru_cache(64)
+def _same(name: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"<(/?)" + name + rb"[\s/>]")
+
+
+def attribute(value: bytes) -> str:
+    """The value of an attribute as it is meant."""
+    text = value.decode("utf-8", "replace")
+    return _ENTITY.sub(lambda found: unescape(found[0]), text) if "&" in text else text
+
+
+def text_of(markup: bytes) -> str:
+    """What somebody reads of it. Only a new line parts words: a word may be partly bold."""
+    text = _MARKUP.sub(lambda found: b" " if found[1] else b"", markup)
+    return unescape(text.decode("utf-8", "replace"))
+
+
+def shrunk(attributes: Attributes) -> bool:
+    """Whether an element has letters without a size, or says that it is hidden."""
+    return b"hidden" in attributes or bool(_TOO_SMALL.search(attributes.get(b"style", b"").lower()))
