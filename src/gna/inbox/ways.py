@@ -1,7 +1,7 @@
 """Ways out: what a mail offers to whoever wants no more of it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
@@ -61,11 +61,15 @@ class Way:
 
     def shown(self) -> dict[str, Any]:
         """As JSON has it."""
-        return asdict(self) | {"warnings": list(self.warnings), "fields": dict(self.fields)}
+        return self._plain() | {"warnings": list(self.warnings), "fields": dict(self.fields)}
 
     def stored(self) -> dict[str, Any]:
         """As the database keeps it: a form may have two fields of one name."""
-        return asdict(self) | {"warnings": list(self.warnings), "fields": [list(pair) for pair in self.fields]}
+        return self._plain() | {"warnings": list(self.warnings), "fields": [list(pair) for pair in self.fields]}
+
+    def _plain(self) -> dict[str, Any]:
+        # Faster than `asdict`, which copies every value; a scan stores thousands.
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any]) -> Self:
