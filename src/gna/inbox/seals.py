@@ -15,6 +15,7 @@ SIGNER = re.compile(r"header\.(?:d\s*=\s*|i\s*=\s*[^\s;@]*@)([a-z0-9._-]+)", re.
 ADDRESS = re.compile(r"@([a-z0-9._-]+)", re.IGNORECASE)
 # Somebody's header may have thousands; honest ones have two or three.
 MOST = 20
+NESTED = 10
 
 
 def read(header: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -70,7 +71,7 @@ class _Seal:
 def _verdicts(fields: Sequence[str]) -> dict[str, bool]:
     """What was found of each signer. Only the topmost field counts: the reader's own server adds its own above all."""
     found: dict[str, bool] = {}
-    for part in COMMENT.sub(" ", fields[0]).split(";")[1:] if fields else ():
+    for part in _without_comments(fields[0]).split(";")[1:] if fields else ():
         result = RESULT.match(part.strip())
         signer = SIGNER.search(result[2]) if result else None
         if result and signer:
@@ -78,6 +79,16 @@ def _verdicts(fields: Sequence[str]) -> dict[str, bool]:
             # Several signatures of one domain: one that holds is enough.
             found[domain] = found.get(domain, False) or result[1].lower() == "pass"
     return found
+
+
+def _without_comments(text: str) -> str:
+    """A comment may hold others."""
+    for _ in range(NESTED):
+        shorter = COMMENT.sub(" ", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
 
 
 def _domain(fields: Sequence[str]) -> str:

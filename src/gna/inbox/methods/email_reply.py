@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from gna.inbox.method import Errand, Mail, Method, Outcome
 from gna.inbox.safety import why_not_host
 from gna.inbox.ways import Link, Offers, Way
+from gna.outside.place import plain_host
 
 SUBJECT, BODY = "Unsubscribe", "Please unsubscribe me from this mailing list."
 # Bytes, of the subject and of the body: whoever wants more of us wants something else.
@@ -75,7 +76,7 @@ def _recipient(text: str, mail: Mail) -> str:
         raise _NoAddress("The recipient is not an email address")
     if error := why_not_host(found[1], allowed=mail.allowed):
         raise _Wrong(error)
-    return to
+    return to if to.isascii() else f"{to.rpartition('@')[0]}@{plain_host(found[1])}"
 
 
 def _parameters(query: str) -> tuple[dict[str, str], list[str]]:
