@@ -70,8 +70,8 @@ def written(errand: Errand, *, now: datetime) -> Letter:
     way, sender, id = errand.way, on_the_wire(errand.email), ids.new()
     to = on_the_wire(way.to or "")
     lines = (
-        b"From: <%b>" % sender.encode(),
-        b"To: <%b>" % to.encode(),
+        b"From: " + sender.encode(),
+        b"To: " + to.encode(),
         b"Subject: " + header(way.subject or "", len("Subject: ")),
         f"Date: {format_datetime(now)}".encode(),
         f"Message-ID: <{id}@{sender.rpartition('@')[2]}>".encode(),
