@@ -217,7 +217,7 @@ class TestScreen:
             assert isinstance(json.loads(done.out), dict)
 
     def test_a_pipe_gets_no_colours(self, gna: Run, db: Database, account: int) -> None:
-        an_unsubscribed(db, account, violation_count=1)
+        an_unsubscribed(db, account, violation_count=1, last_violation_at=clock.now())
         for command in READING:
             assert "\x1b" not in gna(*command).out
 

@@ -47,9 +47,9 @@ def test_a_mailbox_is_added_without_a_word_to_its_server(gna: Run, db: Database)
     assert done.out.startswith(f"Added {EMAIL}.\n")
     assert "INBOX_PASSWORD" in done.out
     row = the_account(db)
-    assert (row.email, row.imap_url, row.smtp_url) == ("Ana@example.org", IMAP, "smtp://127.0.0.1:2?tls=none")
+    assert (row.key, row.imap_url, row.smtp_url) == (EMAIL.lower(), IMAP, "smtp://127.0.0.1:2?tls=none")
     [item] = listed(gna)
-    assert (item["email"], item["imap_url"]) == ("Ana@example.org", IMAP)
+    assert (str(item["email"]).lower(), item["imap_url"]) == (EMAIL.lower(), IMAP)
 
 
 @pytest.mark.parametrize("again", [EMAIL, "ana@example.org", "ANA@EXAMPLE.ORG"])
@@ -117,16 +117,17 @@ def test_somebody_at_a_terminal_is_asked_and_nothing_is_shown(
     environ = {"DATABASE_URL": database_url, "SECRET_KEY": key, "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     environ |= {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
     command = [sys.executable, "-m", "gna", "inbox", "account", "add", EMAIL, "--imap", IMAP]
-    process = subprocess.Popen(
+    # In a session of its own it has no other terminal than this one.
+    with subprocess.Popen(
         command, cwd=tmp_path, env=environ, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal,
         start_new_session=True,
-    )  # fmt: skip
-    os.close(terminal)
-    shown = b""
-    while b"app password" not in shown:
-        shown += os.read(screen, 1000)
-    os.write(screen, b"hunter2\n")
-    out, _ = process.communicate(timeout=60)
+    ) as process:  # fmt: skip
+        os.close(terminal)
+        shown = b""
+        while b"app password" not in shown:
+            shown += os.read(screen, 1000)
+        os.write(screen, b"hunter2\n")
+        out, _ = process.communicate(timeout=60)
     os.close(screen)
     assert (process.returncode, says in out.decode()) == (0, True), out
     assert b"hunter2" not in shown + out

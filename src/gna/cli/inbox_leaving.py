@@ -78,11 +78,12 @@ class Leaver:
 
     def leave(self, id: int) -> dict[str, Any]:
         """Leave one subscription; what becomes of it keeps nobody from leaving the next."""
+        from gna.inbox.unsubscribe import Result
+
         try:
             result = self._leave(id)
         except NotFound as unknown:
-            result = {"id": id, "status": "refused", "outcome": "refused", "method": None, "url": None}
-            result |= {"message": str(unknown)}
+            result = asdict(Result(id, "refused", None, None, None, str(unknown)))
         self._tell(result)
         return result
 
@@ -99,7 +100,7 @@ class Leaver:
         if self.dry_run or would["status"] == "refused":
             return would
         if asks and not self._is_sure():
-            return would | {"status": "refused", "outcome": "refused", "message": ABORTED}
+            return would | {"status": "refused", "message": ABORTED}
         return self._act(id, dry_run=False)
 
     def _act(self, id: int, *, dry_run: bool) -> dict[str, Any]:
