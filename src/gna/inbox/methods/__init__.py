@@ -39,7 +39,7 @@ def ways(offers: Offers, *, allowed: Collection[str] = (), sender: str = "") -> 
     for link in (*(Link(url, Source.HEADER) for url in mail.header_urls), *offers.body):
         way = _recognised(link, mail)
         found.setdefault((way.method, way.url), way)
-    return tuple(sorted(found.values(), key=_rank))
+    return tuple(sorted(found.values(), key=rank))
 
 
 def rejudged(way: Way, *, allowed: Collection[str]) -> Way:
@@ -55,6 +55,7 @@ def _recognised(link: Link, mail: Mail) -> Way:
     return judged(INVALID, link, mail)
 
 
-def _rank(way: Way) -> tuple[int, int]:
+def rank(way: Way) -> tuple[int, int]:
+    """The place of a way among others of its mail: the lowest is the best."""
     method = find(way.method)
     return method.rank if method else sys.maxsize, SOURCES[way.source]
