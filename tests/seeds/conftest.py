@@ -25,11 +25,11 @@ def reader(crowd: TestClient, db: Database) -> Reader:
 
 
 @pytest.fixture(scope="session")
-def dovecot() -> Iterator[Dovecot]:
-    """A mail server where everybody has a mailbox."""
+def dovecot(certificate: Certificate) -> Iterator[Dovecot]:
+    """A mail server where everybody has a mailbox, over TLS."""
     if reason := dovecot_is_missing():
         pytest.skip(reason)
-    with Dovecot() as server:
+    with Dovecot(certificate=certificate) as server:
         yield server
 
 

@@ -45,7 +45,9 @@ class Owner:
         self.email = email
         self.dovecot = dovecot
         self._monkeypatch = monkeypatch
-        self.imap = f"imap://{HOST}:{dovecot.port}?tls=none"
+        self.imap = f"imap://localhost:{dovecot.tls_port}?tls=implicit"
+        # A mailbox that never had a mail is not there at all.
+        self.gets(a_mail(at=ago(days=1)), folder="Archive")
 
     def adds(self, *options: str) -> Done:
         """The mailbox is made known."""
@@ -62,12 +64,8 @@ class Owner:
 
     def gets(self, *mails: bytes, folder: str = "INBOX", received: datetime | None = None) -> None:
         """Mails arrive, now or when it is said."""
-        at = imaplib.Time2Internaldate(received or clock.now())
-        with self.connects() as imap:
-            if folder != "INBOX":
-                imap.create(folder)
-            for raw in mails:
-                assert imap.append(folder, "", at, raw)[0] == "OK"
+        for raw in mails:
+            self.dovecot.deliver(self.email, raw, folder, received=received)
 
     def finds(self, *mails: bytes) -> dict[str, Any]:
         """Mails arrive and are scanned; says everything of the first one's sender."""

@@ -104,6 +104,7 @@ class TestScanning:
 
     def test_one_mailbox_or_all(self, owner: Owner) -> None:
         other = f"other.{owner.email}"
+        owner.dovecot.deliver(other, a_mail("o@shop.example", at=ago(days=1)), "Archive")
         assert owner.gna("account", "add", other, "--imap", owner.imap).code == 0
         owner.gets(a_mail(at=ago(hours=1)))
         assert owner.scans(other)["new"] == 0

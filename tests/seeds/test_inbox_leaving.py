@@ -8,13 +8,14 @@ from datetime import datetime
 from email.policy import default
 from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gna import clock
 from tests.seeds.owner import ONE_CLICK, SENDER, Fields, Owner, a_mail, ago, soon
-from tests.servers import free_port
+from tests.servers import certificates, free_port
 from tests.servers.certificates import Certificate
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import Page, Web
@@ -190,12 +191,16 @@ class TestHttp:
         [attempt] = owner.shows()["attempts"]
         assert attempt["error_message"]
 
-    def test_a_certificate_that_nobody_trusts_fails(
-        self, owner: Owner, shop: Web, link: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delenv("SSL_CERT_FILE")
-        assert owner.leaves(expect=1)["status"] == "failed"
-        assert shop.asked == []
+    def test_a_certificate_that_nobody_trusts_fails(self, owner: Owner, tmp_path: Path) -> None:
+        with Web("localhost", tls=certificates.make(tmp_path / "another").for_server()) as impostor:
+            url = impostor.serves("/leave", "ok") + "?u=1"
+            owner.finds(a_mail(at=ago(hours=1), fields=offering(url)))
+            assert owner.leaves(expect=1)["status"] == "failed"
+        assert impostor.asked == []
+
+    def test_a_host_that_is_named_is_shown_as_safe(self, owner: Owner, link: str) -> None:
+        [way] = owner.shows()["methods"]
+        assert (way["url"], way["safe"], way["error"]) == (link, True, None)
 
 
 class TestMail:
