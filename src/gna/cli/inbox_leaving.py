@@ -91,7 +91,7 @@ class Leaver:
         from gna.inbox import subscriptions
 
         with self.db.read() as tx:
-            found = subscriptions.show(tx, id)
+            found = subscriptions.show(tx, id, allowed=self.settings.inbox_allow_private_hosts)
         asks = not (self.yes or self.dry_run)
         if asks or not self.quiet:
             self._present(found)
@@ -132,6 +132,8 @@ class Leaver:
 
 def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """What one should know before leaving."""
+    from gna.inbox import seals
+
     yield "Id", str(found["id"])
     yield "Sender", named(found)
     yield "Emails", f"{found['email_count']:,}"
@@ -143,6 +145,8 @@ def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for way in found["methods"][:1]:
         for line in list(way_lines(way))[1:]:
             yield "", line.strip()
+    if found["unsubscribe_method"] == "one_click" and (doubt := seals.why_not(found["seal"])):
+        yield "", f"careful: {doubt}"
     if found["email_count"] < 2:
         yield "", f"careful: {STRANGER}"
 

@@ -71,8 +71,8 @@ def show(id: Id, json: Json = False) -> None:
     """Show one subscription: why it is taken for one, the ways out, what was offered before, and what was tried."""
     from gna.inbox import subscriptions
 
-    with start.opened() as (_, db), db.read() as tx:
-        found = subscriptions.show(tx, id)
+    with start.opened() as (settings, db), db.read() as tx:
+        found = subscriptions.show(tx, id, allowed=settings.inbox_allow_private_hosts)
     if json:
         screen.print_json(found)
         return
@@ -117,7 +117,7 @@ def way_lines(way: Mapping[str, Any]) -> Iterator[str]:
     """One way out, and what there is to know of it before it is gone."""
     yield f"{way['method']} ({way['source']}): {way['url']}"
     if way["to"]:
-        yield f"  a mail to {way['to']}, subject “{way['subject']}”"
+        yield f"  a mail to {way['to']}, subject “{way['subject']}”, text “{way['body']}”"
     if way["error"]:
         yield f"  not safe: {way['error']}"
     yield from (f"  careful: {warning}" for warning in way["warnings"])
@@ -173,9 +173,9 @@ def _fields(found: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:
         ("Id", found["id"], ""),
         ("Sender", named(found), "bold"),
         ("List", found["list_id"], ""),
-        ("Kind", found["kind"], KINDS.get(found["kind"], "")),
+        ("Kind", f"{found['kind']}. {found['advice']}", KINDS.get(found["kind"], "")),
         ("Mails", f"{found['email_count']:,}, the newest on {screen.moment(found['last_seen'])}", ""),
-        ("Sure", f"{found['confidence']} of 100: {', '.join(found['reasons'])}", ""),
+        ("Sure", f"{found['confidence']} of 100 ({'; '.join(found['reasons'])})", ""),
         ("State", state, style),
         ("Left", found["unsubscribed_at"] and screen.moment(found["unsubscribed_at"]), ""),
         ("Last after", found["last_violation_at"] and screen.moment(found["last_violation_at"]), ""),
