@@ -237,6 +237,16 @@ def test_a_way_survives_the_database() -> None:
         assert Way.restored(way.stored()) == way
 
 
+def test_no_address_breaks_a_database_or_a_terminal() -> None:
+    fields = (("a\0", "b\ud800\n"),)
+    for url in ("https://shop.example/\0", "https://shop.example/\x1b[2J", "https://shop.example/\ud800", "\0"):
+        for form in (None, Form("post", fields)):
+            way = the_only(Offers(body=(Link(url, Source.HTML, form),)))
+            assert way.method == "invalid"
+            assert way.url.replace("\ufffd", "x").isprintable()
+            assert way.fields in ((), (("a\ufffd", "b\ufffd\n"),))
+
+
 def test_hosts_that_are_allowed_make_a_way_safe_again() -> None:
     for url in ("https://localhost:8443/u", "mailto:leave@localhost"):
         way = the_only(Offers(body=(Link(url, Source.HTML),)))

@@ -3,6 +3,7 @@
 import asyncio
 import email as mail_parser
 import gzip
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -16,8 +17,8 @@ import sqlalchemy as sa
 from gna import __version__, clock
 from gna.db import Database
 from gna.errors import NotFound
-from gna.inbox import methods
 from gna.inbox.attempts import OPEN
+from gna.inbox.methods import http_get as get_method
 from gna.inbox.table import Status, attempts, s, subscriptions
 from gna.inbox.unsubscribe import ALREADY, CHANGED, KEPT, NO_LINK, UNDER_WAY, Pace, why_not
 from gna.inbox.ways import Source, Way
@@ -25,7 +26,7 @@ from gna.outside import wire
 from tests.inbox.factories import a_mail, an_attempt
 from tests.inbox.leaving import NO_PAUSE, Reader, a_reader, email, http_get, http_post, one_click
 from tests.servers import certificates
-from tests.servers.raw import Raw
+from tests.servers.raw import Raw, says
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import Page, Web
 
@@ -302,7 +303,7 @@ def test_a_server_that_is_not_there_is_a_failed_attempt(reader: Reader) -> None:
 
 
 def test_a_connection_that_is_cut_leaves_the_outcome_unknown(reader: Reader) -> None:
-    with Raw(lambda connection: connection.recv(65536) and None) as server:
+    with Raw(says()) as server:
         result = reader.leaves(reader.subscribes(http_post(server.at("/u"))))
     assert (result.status, result.outcome) == ("failed", "unknown")
 
@@ -310,7 +311,11 @@ def test_a_connection_that_is_cut_leaves_the_outcome_unknown(reader: Reader) -> 
 def test_a_timeout_is_recorded_with_the_number_of_the_attempt(with_settings: Callable[..., Reader]) -> None:
     reader = with_settings(INBOX_TIMEOUT="1")
     enough = threading.Event()
-    with Raw(lambda _: enough.wait(60) and None) as server:
+
+    def says_nothing(_: socket.socket) -> None:
+        enough.wait(60)
+
+    with Raw(says_nothing) as server:
         id = reader.subscribes(http_get(server.at("/u")))
         result = reader.leaves(id)
         enough.set()
@@ -365,7 +370,7 @@ def test_a_method_that_breaks_is_a_failed_attempt(reader: Reader, monkeypatch: p
     def breaks(_: object) -> str:
         raise RuntimeError("a secret detail")
 
-    monkeypatch.setattr(methods.http_get, "address", breaks)
+    monkeypatch.setattr(get_method, "address", breaks)
     id = reader.subscribes(http_get("http://127.0.0.1:9/u"))
     assert (reader.leaves(id).outcome, len(reader.tried(id))) == ("unknown", 1)
     assert "RuntimeError" in reader.tried(id)[0].error_message
@@ -613,13 +618,13 @@ def test_unsubscribing_keeps_to_the_pace(reader: Reader, plain: Web) -> None:
 
 def test_the_attempt_is_written_down_before_anything_is_sent(reader: Reader, plain: Web) -> None:
     seen: list[Any] = []
+    id = reader.subscribes(http_get(plain.at("/u")))
 
     def look(_: BaseHTTPRequestHandler) -> Page:
         seen.extend(reader.tried(id))
         return Page()
 
     plain.answers("/u", look)
-    id = reader.subscribes(http_get(plain.at("/u")))
     reader.leaves(id)
     (row,) = seen
     assert (row.status, row.outcome, row.error_message) == ("failed", "unknown", OPEN)

@@ -1,7 +1,9 @@
 """The methods to leave by. Each file in this folder is one, and a new file is found by itself."""
 
+import re
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -10,6 +12,9 @@ from gna.inbox.method import Mail, Method, judged
 from gna.inbox.ways import Link, Offers, Source, Way
 
 INVALID = "invalid"
+NOT_KEPT = re.compile(r"[\x00\ud800-\udfff]")
+NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+REPLACED = "\ufffd"
 SOURCES = {source: number for number, source in enumerate(Source)}
 
 
@@ -37,7 +42,7 @@ def ways(offers: Offers, *, allowed: Collection[str] = (), sender: str = "") -> 
     mail = Mail(offers, tuple(fields(offers.list_unsubscribe)), allowed, sender)
     found: dict[tuple[str, str], Way] = {}
     for link in (*(Link(url, Source.HEADER) for url in mail.header_urls), *offers.body):
-        way = _recognised(link, mail)
+        way = _storable(_recognised(link, mail))
         found.setdefault((way.method, way.url), way)
     return tuple(sorted(found.values(), key=rank))
 
@@ -53,6 +58,15 @@ def _recognised(link: Link, mail: Mail) -> Way:
         if way := method.recognise(link, mail):
             return way
     return judged(INVALID, link, mail)
+
+
+def _storable(way: Way) -> Way:
+    """The way without what no database keeps and no terminal shows; an address that has such a thing is invalid."""
+    if not way.fields and way.url.isascii() and way.url.isprintable():
+        return way
+    fields = tuple((NOT_KEPT.sub(REPLACED, name), NOT_KEPT.sub(REPLACED, value)) for name, value in way.fields)
+    error = NOT_SHOWN.sub(REPLACED, way.error) if way.error else None
+    return replace(way, url=NOT_SHOWN.sub(REPLACED, way.url), fields=fields, error=error)
 
 
 def rank(way: Way) -> tuple[int, int]:

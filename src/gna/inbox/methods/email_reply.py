@@ -13,8 +13,11 @@ SUBJECT, BODY = "Unsubscribe", "Please unsubscribe me from this mailing list."
 # Bytes, of the subject and of the body: whoever wants more of us wants something else.
 LONGEST = 1024
 SCHEME = re.compile(r"\s*mailto:", re.IGNORECASE)
-# One mailbox in its plain form, whose every character can stand in an envelope as it is.
-MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([^@\s\[\]<>()\",:;]+)")
+# One mailbox in its plain form, whose every character can stand in an envelope as it is; no program takes its beginning
+# for an option, a file or a command.
+MAILBOX = re.compile(
+    r"(?![-|/])[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([^@\s\[\]<>()\",:;]+)"
+)
 # What ends a line in some program, or is no text.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 NOT_IN_BODY = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
