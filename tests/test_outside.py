@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies
 
-from gna.errors import PrivateAddress, Unreachable
+from gna.errors import LedAstray, PrivateAddress, Unreachable
 from gna.outside import Answer, ask, is_public, wire
 from gna.outside.place import Place, join, parse, plain_host
 from tests.servers import HOST, certificates, free_port
@@ -506,6 +506,24 @@ def test_other_statuses_of_the_family_are_no_redirects(web: Web, status: int) ->
     assert asked(web.at("/a")).status == status
 
 
+def test_whoever_asks_may_object_to_where_it_leads(web: Web) -> None:
+    web.serves("/", status=302, location="/next")
+    web.serves("/next", "here")
+    seen: list[str] = []
+
+    def objects(url: str) -> str | None:
+        seen.append(url)
+        return "it is a trap" if objecting else None
+
+    objecting = False
+    assert asked(web.at("/"), why_not=objects).body == b"here"
+    objecting = True
+    with pytest.raises(LedAstray, match=f"{HOST} redirects to where we do not go: it is a trap"):
+        asked(web.at("/"), why_not=objects)
+    assert seen == [web.at("/next")] * 2
+    assert web.times("/next") == 1
+
+
 def test_too_many_redirects(web: Web) -> None:
     for number in range(7):
         web.serves(f"/{number}", status=302, location=f"/{number + 1}")
@@ -869,6 +887,31 @@ def test_an_encrypted_answer_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         sentence = refusal(f"https://b.example:{web.port}/", tls=tls)
         assert sentence.startswith("The certificate of b.example is not valid: Hostname mismatch")
         assert "does not" not in sentence
+
+
+def test_who_skims_reads_the_beginning_of_any_body(web: Web) -> None:
+    web.serves("/large", b"abc" * 1_000_000)
+    web.serves("/packed", gzip.compress(b"abc" * 1_000_000), content_encoding="gzip")
+    web.serves("/cut", gzip.compress(b"abc")[:-4], content_encoding="gzip")
+    web.serves("/odd", b"abc", content_encoding="br")
+    web.serves("/broken", b"abc", content_encoding="gzip")
+    heard = {path: asked(web.at(path), skim=True, largest=5).body for path in ("/large", "/packed", "/cut", "/odd")}
+    assert heard == {"/large": b"abcab", "/packed": b"abcab", "/cut": b"abc", "/odd": b"abc"}
+    assert asked(web.at("/broken"), skim=True).body == b""
+    assert asked(web.at("/large"), skim=True, largest=0).body == b""
+
+
+def test_who_skims_does_not_wait_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "SKIM", 0.2)
+
+    def begins(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(OK + b"Content-Length: 100\r\n\r\nabc")
+        connection.recv(65536)
+
+    with Raw(begins) as server:
+        answer = asked(server.at("/"), skim=True)
+        assert (answer.status, answer.body) == (200, b"abc")
 
 
 @pytest.mark.parametrize(

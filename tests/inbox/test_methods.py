@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gna.inbox import methods
 from gna.inbox.method import Errand
-from gna.inbox.methods import email_reply, http_get
+from gna.inbox.methods import email_reply
 from gna.inbox.ways import Form, Link, Offers, Source, Way
 
 URL = "https://shop.example/u?id=1"
@@ -69,6 +69,11 @@ def test_a_mail_address_beside_it_leaves_one_click_as_it_is() -> None:
     assert names(ways) == ["one_click", "email_reply"]
 
 
+def test_one_click_is_never_unencrypted() -> None:
+    way = methods.rejudged(Way("one_click", "http://localhost/u", Source.HEADER), allowed={"localhost"})
+    assert (way.safe, way.error) == (False, "One-click needs an encrypted address (https)")
+
+
 def test_one_click_is_recorded_as_http_post() -> None:
     recorded = {method.name: method.recorded for method in methods.known()}
     assert recorded == {
@@ -96,16 +101,25 @@ def test_the_method_of_a_form_is_read_in_any_case(method: str) -> None:
 @pytest.mark.parametrize("method", ["get", "", "dialog"], ids=["get", "none", "dialog"])
 def test_a_form_of_another_kind_opens_a_page_with_its_fields(method: str) -> None:
     way = the_only(Offers(body=(Link("https://shop.example/f?x=1", Source.HTML, Form(method, (("a", "b c"),))),)))
-    assert way.method == "http_get"
-    assert http_get.address(way) == "https://shop.example/f?a=b+c"
+    assert (way.method, way.url) == ("http_get", "https://shop.example/f?a=b+c")
+    assert way.fields == (("a", "b c"),)
 
 
-def test_a_url_with_parameters_is_http_get() -> None:
-    assert the_only(Offers(body=(GET,))).method == "http_get"
+def test_a_url_with_parameters_is_http_get_and_says_them() -> None:
+    way = the_only(Offers(body=(Link("https://shop.example/u?token=a%2Bb&id=1&x", Source.HTML),)))
+    assert way == Way(
+        "http_get",
+        "https://shop.example/u?token=a%2Bb&id=1&x",
+        Source.HTML,
+        fields=(("token", "a+b"), ("id", "1"), ("x", "")),
+    )
 
 
-def test_a_url_without_any_context_defaults_to_http_get() -> None:
-    assert the_only(Offers(body=(Link("https://shop.example/leave", Source.TEXT),))).method == "http_get"
+def test_a_url_without_any_context_defaults_to_http_get_and_that_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG", logger="gna.inbox.methods.http_get"):
+        assert the_only(Offers(body=(Link("https://shop.example/leave", Source.TEXT),))).method == "http_get"
+    assert "opening it is assumed" in caplog.text
+    assert "shop.example" not in caplog.text
 
 
 def test_plain_http_is_permitted_with_a_warning() -> None:

@@ -114,6 +114,7 @@ MALFORMED = [
     "shop.example/u",
     "//shop.example/u",
     "token@shop.example",
+    "shop.example:443/u",
     "https:",
     "https://",
     "https:///u",

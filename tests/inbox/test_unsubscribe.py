@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from gna import __version__, clock
 from gna.db import Database
 from gna.errors import NotFound
+from gna.inbox import request
 from gna.inbox.attempts import OPEN
-from gna.inbox.methods import http_get as get_method
 from gna.inbox.table import Status, attempts, s, subscriptions
 from gna.inbox.unsubscribe import ALREADY, CHANGED, KEPT, NO_LINK, UNDER_WAY, Pace, why_not
 from gna.inbox.ways import Source, Way
@@ -367,10 +367,10 @@ def test_a_private_address_needs_the_setting(with_settings: Callable[..., Reader
 
 
 def test_a_method_that_breaks_is_a_failed_attempt(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(_: object) -> str:
+    def breaks(_: object) -> None:
         raise RuntimeError("a secret detail")
 
-    monkeypatch.setattr(get_method, "address", breaks)
+    monkeypatch.setattr(request, "get", breaks)
     id = reader.subscribes(http_get("http://127.0.0.1:9/u"))
     assert (reader.leaves(id).outcome, len(reader.tried(id))) == ("unknown", 1)
     assert "RuntimeError" in reader.tried(id)[0].error_message

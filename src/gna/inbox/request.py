@@ -35,11 +35,11 @@ async def post(errand: Errand, content: bytes) -> Outcome:
     return _meaning(answer, What.ACCEPTED)
 
 
-async def get(errand: Errand, url: str) -> Outcome:
+async def get(errand: Errand) -> Outcome:
     """Open a page; each address that it redirects to is judged as the first one was."""
     try:
         answer = await ask(
-            url,
+            errand.way.url,
             headers={"Accept": "text/html, */*;q=0.1"},
             private_hosts=errand.private_hosts,
             redirects=REDIRECTS,

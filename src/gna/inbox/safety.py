@@ -13,7 +13,8 @@ from gna.inbox import dangers
 from gna.outside.place import PORTS, Place, parse, plain_host
 
 LONGEST = 4096
-SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
+# Before a colon and without a dot: shop.example:443 is half an address, and no scheme.
+SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+-]*):")
 HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 # The last part of a name is never a number, in whatever spelling; then it is an address: 127.1, 0x7f000001, 1.2.3.4.
 NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")

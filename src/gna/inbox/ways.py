@@ -52,7 +52,7 @@ class Way:
     safe: bool = True
     warnings: tuple[str, ...] = ()
     error: str | None = None
-    # What a form sends.
+    # What a form sends, or what the address of a page says.
     fields: tuple[tuple[str, str], ...] = ()
     # What a mail to unsubscribe says.
     to: str | None = None

@@ -1,10 +1,12 @@
 """One-click (RFC 8058): one POST to the address in the header, which says nothing but that somebody wants to leave."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from gna.inbox.method import Errand, Mail, Method, Outcome, judged
+from gna.inbox.method import Errand, Mail, Method, Outcome, judged, rejudged
 from gna.inbox.ways import Link, Source, Way
 
+NOT_ENCRYPTED = "One-click needs an encrypted address (https)"
 PROMISE = "List-Unsubscribe=One-Click"
 
 
@@ -44,6 +46,12 @@ def is_https(url: str) -> bool:
     return url.lstrip()[:6].lower() == "https:"
 
 
+def rejudge(way: Way, allowed: Collection[str]) -> Way:
+    """As any address, but never unencrypted: what is sent is a promise that somebody could read."""
+    found = rejudged(way, allowed)
+    return found if is_https(way.url) else replace(found, safe=False, error=found.error or NOT_ENCRYPTED)
+
+
 def plan(errand: Errand) -> str:
     """What would be done."""
     return f"send a one-click POST to {errand.way.url}"
@@ -56,4 +64,4 @@ async def carry_out(errand: Errand) -> Outcome:
     return await post(errand, PROMISE.encode())
 
 
-METHOD = Method("one_click", 1, "http_post", recognise, plan, carry_out)
+METHOD = Method("one_click", 1, "http_post", recognise, plan, carry_out, rejudge)
