@@ -269,6 +269,17 @@ def test_hosts_that_are_allowed_make_a_way_safe_again() -> None:
         assert methods.ways(Offers(body=(Link(url, Source.HTML),)), allowed={"localhost"})[0].safe
 
 
+def test_what_is_safe_again_keeps_its_warnings_and_gets_those_that_were_not_said() -> None:
+    field = "<http://localhost/u>"
+    way = the_only(Offers((field, field), (PROMISE,)))
+    again = methods.rejudged(way, allowed={"localhost"})
+    assert [warning.split(":")[0].split(";")[0] for warning in again.warnings] == [
+        "Not one-click",
+        "The address is not encrypted (plain http)",
+    ]
+    assert methods.rejudged(again, allowed={"localhost"}) == again
+
+
 def test_the_senders_domain_is_compared_if_it_is_known() -> None:
     (way,) = methods.ways(Offers(body=(GET,)), sender="bank.test")
     assert "not to the sender's domain bank.test" in way.warnings[0]

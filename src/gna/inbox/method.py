@@ -98,14 +98,15 @@ def judged(
     verdict = judge(link.url, fields=fields, allowed=mail.allowed, sender=mail.sender)
     if verdict.error:
         method = "invalid" if verdict.malformed else method
-        return Way(method, link.url, link.source, safe=False, error=verdict.error, fields=fields)
+        return Way(method, link.url, link.source, safe=False, error=verdict.error, warnings=warnings, fields=fields)
     return Way(method, link.url, link.source, warnings=(*warnings, *verdict.warnings), fields=fields)
 
 
 def rejudged(way: Way, allowed: Collection[str]) -> Way:
     """A way on the web, judged anew."""
-    error = judge(way.url, fields=way.fields, allowed=allowed).error
-    return replace(way, safe=error is None, error=error)
+    verdict = judge(way.url, fields=way.fields, allowed=allowed)
+    warnings = dict.fromkeys((*way.warnings, *verdict.warnings))
+    return replace(way, safe=verdict.safe, error=verdict.error, warnings=tuple(warnings))
 
 
 def is_web(url: str) -> bool:
