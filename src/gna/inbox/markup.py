@@ -87,16 +87,18 @@ class _Links:
         found = phrases.within(said)
         if not found:
             return []
-        labels = said.split("\0")
+        labels = f" {said}".split("\0")
         places = {place for phrase in found for place, label in enumerate(labels) if phrase in label}
         return [self.anchors[place] for place in sorted(places)[-LOOKED_AT:]]
 
     def pointing(self) -> list[Anchor]:
         """The last of them that seem to say "here"."""
-        if not words.may_point(self.texts):
+        # Where an attribute has a `>` in it, the rest of the tag is among the words.
+        texts = self.texts.replace(">", " ")
+        if not words.may_point(texts):
             return []
-        labels = enumerate(self.texts.split("\0"))
-        return [self.anchors[place] for place, label in labels if words.points(label.strip())][-LOOKED_AT:]
+        labels = enumerate(texts.split("\0"))
+        return [self.anchors[place] for place, label in labels if words.may_point(label)][-LOOKED_AT:]
 
 
 def links(html: str) -> list[Link]:
@@ -120,9 +122,11 @@ def _leads_nowhere(url: str) -> bool:
 
 
 def _by_words(links: _Links) -> Iterator[str]:
-    for seen in _looks(links, links.speaking(words.LEAVE, links.texts)):
-        if len(seen.label) <= LABEL_MAX and words.LEAVE.said(seen.label):
-            yield seen.url
+    speaking = links.speaking(words.LEAVE, links.texts)
+    found = [seen for seen in _looks(links, speaking) if len(seen.label) <= LABEL_MAX and words.LEAVE.said(seen.label)]
+    # "Unsubscribe" before "unsubscribe preferences".
+    found.sort(key=lambda seen: words.CHOOSE.said(seen.label))
+    yield from (seen.url for seen in found)
 
 
 def _by_pictures(links: _Links) -> Iterator[str]:

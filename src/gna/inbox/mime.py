@@ -21,11 +21,12 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _PARAMETER = r"""(?:^|[;\s]){}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))"""
 _BOUNDARY = re.compile(_PARAMETER.format("boundary"), re.IGNORECASE)
 _CHARSET = re.compile(_PARAMETER.format("charset"), re.IGNORECASE)
-_ENCODED_WORD = re.compile(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?((?:[^?]|\?(?!=)){0,2000})\?=", re.I | re.A)
+_ENCODED_WORD = re.compile(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?((?:[^?]|\?(?!=)){0,800}+)\?=", re.I | re.A)
 _CHARSET_NAME = re.compile(r"[\w.:-]{1,40}", re.ASCII)
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 # Python counts these as encodings of text; no mail is written in them, and some take long or warn.
 _NO_CHARSET = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"})
+_CUT_OFF = frozenset({"unexpected end of data", "incomplete multibyte sequence", "truncated data"})
 
 Header = dict[str, list[str]]
 
@@ -82,7 +83,7 @@ def _word(encoding: str, data: str) -> bytes:
 def _halves(raw: bytes) -> tuple[Header, bytes]:
     """A mail, or a part of one, as its header and what follows it."""
     if raw.startswith((b"\n", b"\r\n")):
-        return {}, raw
+        return {}, raw[raw.index(b"\n") + 1 :]
     end = _BLANK_LINE.search(raw, 0, HEADER_MAX)
     if end:
         return _header(raw[: end.start()]), raw[end.end() :]
@@ -175,7 +176,7 @@ def _as_text(data: bytes, charset: str) -> str:
             return data.decode(name)
         except UnicodeDecodeError as error:
             # The last letter was cut in two.
-            if error.start >= len(data) - 4:
+            if error.start >= len(data) - 4 and error.reason in _CUT_OFF:
                 return data.decode(name, "ignore")
         except (LookupError, ValueError):
             continue

@@ -15,7 +15,7 @@ LINKS_MAX = 20
 _BARE = r"(?:https?://|mailto:)"
 # In this order: an item, a comment, an address that nobody put into brackets. Anything else is passed over.
 _ITEM = re.compile(
-    rf"<([^<>]*)>?|\((?:[^()\\]|\\.)*\)|({_BARE}[^<>]*?)(?=,? ?(?:<|{_BARE})| \(|,? ?$)",
+    rf"<([^<>]*)>?|\((?:[^()\\]|\\.|\([^()]*\))*+\)|({_BARE}[^<>]*?)(?=,? ?(?:<|{_BARE})| \(|,? ?$)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+[.,!]?")

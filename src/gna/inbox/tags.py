@@ -70,9 +70,8 @@ class Page:
         return not any(start <= at < end for start, end in self._unseen)
 
     def _within(self, at: int, opening: bytes, closing: bytes) -> bool:
-        # Looked for towards the end, which is near: the links in question are in the footer.
-        end = self.low.find(closing, at)
-        return end >= 0 and self.low.find(opening, at, end) < 0
+        # First towards the end, which is near: the links in question are in the footer.
+        return self.low.find(closing, at) >= 0 and self.low.rfind(opening, 0, at) > self.low.rfind(closing, 0, at)
 
     @cached_property
     def _unseen(self) -> list[tuple[int, int]]:
@@ -81,29 +80,29 @@ class Page:
             # From the end: mostly it is nowhere, and that is found out twice as fast.
             at = self.low.rfind(sign)
             while at >= 0 and len(found) < HIDDEN_MAX:
-                start, end = self._element_around(at)
-                if end:
-                    found.append((start, end))
+                start = self._tag_around(at)
+                if start >= 0:
+                    found.append((start, self._end(start)))
                 at = self.low.rfind(sign, 0, at)
         return found
 
-    def _element_around(self, at: int) -> tuple[int, int]:
-        """From where to where the element reaches whose tag has this place in it; (0, 0), if there is none."""
+    def _tag_around(self, at: int) -> int:
+        """Where the tag starts that has this place in it, or -1."""
         start = self.low.rfind(b"<", max(at - TAG_MAX, 0), at + 1)
         if start < 0 or self.low.rfind(b">", start, at + 1) >= 0 or self._within(start, b"<!--", b"-->"):
-            return 0, 0
-        found = _BROKEN_TAG.match(self.low, start)
-        if not found or found[1] in _NOTHING_INSIDE:
-            return 0, 0
-        return start, self._end(found[1], found.end())
+            return -1
+        return start
 
-    def _end(self, name: bytes, at: int) -> int:
-        """Where the element ends whose tag was before that place; 0, if it never does."""
+    def _end(self, start: int) -> int:
+        """Where the element ends that starts there; 0, if it never does, or has nothing inside."""
+        tag = _BROKEN_TAG.match(self.low, start)
+        if not tag or tag[1] in _NOTHING_INSIDE:
+            return 0
         depth = 1
-        for tag in _same(name).finditer(self.low, at):
-            depth += -1 if tag[1] else 1
+        for other in _same(tag[1]).finditer(self.low, tag.end()):
+            depth += -1 if other[1] else 1
             if not depth:
-                return tag.start()
+                return other.start()
         return 0
 
 

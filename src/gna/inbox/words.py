@@ -6,9 +6,9 @@ Words are compared in lower case and without accents, as parts of what is said: 
 import re
 import unicodedata
 
-# Said by the link itself.
+# Said by the link itself. An underscore stands before what must be the start of a word.
 _LEAVE = """
-unsubscrib | opt-out | optout | opt out of | opting out | remove me from | sign me off
+unsubscrib | opt-out | optout | _opt out | (opt out | opting out | remove me from | sign me off
 abmeld | abbestell | austragen | auszutragen | deabonnier
 désabonn | désinscri | annuler l'abonnement | annuler mon abonnement
 de baja | desuscri | cancelar suscripci | cancelar la suscripci | cancelar tu suscripci | cancelar mi suscripci
@@ -28,7 +28,8 @@ aboneliğimi iptal | aboneliğinizi iptal | berhenti berlangganan | hủy đăng
 отпис | отпиш | отказаться от рассыл | отменить подписк | відпис | відпиш | скасувати підписк
 відмовитися від розсил | апісацца | διαγραφ | απεγγραφ | κατάργηση εγγραφ | κατάργηση συνδρομ
 配信停止 | 配信を停止 | 配信解除 | 配信を解除 | 配信中止 | 購読解除 | 購読を解除 | 購読停止 | 購読をやめ
-登録解除 | 受信拒否 | 退订 | 退訂 | 取消订阅 | 取消訂閱 | 取消訂閲 | 수신거부 | 수신 거부 | 구독취소 | 구독 취소 | 구독해지 | 구독 해지
+登録解除 | 受信拒否 | 退订 | 退訂 | 取消订阅 | 取消訂閱 | 取消訂閲 | 수신거부 | 수신 거부 | 구독취소
+구독 취소 | 구독해지 | 구독 해지
 إلغاء الاشتراك | להסרה | הסרה מרשימ
 """
 # Said around the link, which itself says no more than "here".
@@ -36,7 +37,7 @@ _GOING = """
 no longer wish | no longer want | no longer receive | not wish to receive | not want to receive | rather not receive
 not to receive | n't want to receive | n’t want to receive | n't wish to receive | stop receiving | stop getting
 stop these emails | stop future emails | leave this list | leave the list | remove yourself | be removed from
-remove your email | remove your address | turn off these | opt out
+remove your email | remove your address | turn off these
 nicht mehr erhalten | nicht mehr bekommen | nicht mehr empfangen | nicht länger erhalten | nicht länger empfangen
 keine weiteren e-mails | keine weiteren newsletter | keine e-mails mehr | keine mails mehr | keinen newsletter mehr
 keine newsletter mehr | keine nachrichten mehr | newsletter beenden | abo beenden | abonnement beenden
@@ -55,10 +56,10 @@ almak istemiyor | almamak | не хотите получать | не хотит
 """
 # The place where everything can be chosen, leaving among it; it is the second best.
 _CHOOSE = """
-email preferences | e-mail preferences | mail preferences | manage preferences | update preferences | your preferences
-communication preferences | subscription preferences | notification preferences | contact preferences
-newsletter preferences | mailing preferences | preference center | preference centre | change preferences
-email settings | e-mail settings | notification settings | subscription settings | manage subscription
+unsubscribe preferences | email preferences | e-mail preferences | mail preferences | manage preferences
+update preferences | your preferences | communication preferences | subscription preferences | notification preferences
+contact preferences | newsletter preferences | mailing preferences | preference center | preference centre
+change preferences | email settings | e-mail settings | notification settings | subscription settings | manage subscription
 manage your subscription | manage my subscription | manage notifications | manage emails | manage your emails
 manage your email | newsletter verwalten | abo verwalten | abonnement verwalten | abonnements verwalten
 e-mail-einstellungen | newsletter-einstellungen | newslettereinstellungen | benachrichtigungseinstellungen
@@ -121,18 +122,24 @@ class Words:
     """Phrases, one of which may be in a text."""
 
     def __init__(self, phrases: str) -> None:
-        found = {normal(phrase): None for phrase in phrases.replace("\n", "|").split("|") if phrase.strip()}
+        found = {
+            normal(phrase).replace("_", " ") if phrase.strip().startswith("_") else normal(phrase): None
+            for phrase in phrases.replace("\n", "|").split("|")
+            if phrase.strip()
+        }
         # Most texts have no letters but those of English, and most phrases too, without their accents.
         self.ascii = tuple(phrase for phrase in found if phrase.isascii())
         self.all = tuple(found)
 
     def within(self, text: str) -> list[str]:
         """Which of them are in the text, which is `normal`."""
+        text = f" {text}"
         # From its end: there it goes twice as fast.
         return [phrase for phrase in (self.ascii if text.isascii() else self.all) if text.rfind(phrase) >= 0]
 
     def said(self, text: str) -> bool:
         """Whether one of them is in the text, which is `normal`."""
+        text = f" {text}"
         return any(phrase in text for phrase in (self.ascii if text.isascii() else self.all))
 
 

@@ -1,0 +1,14 @@
+"""Ways out in HTML: a quick look finds what a parser of the whole page would find."""
+
+from hypothesis import given, settings
+
+from gna.inbox import markup
+from tests.inbox import thorough
+from tests.inbox.bodies import BODIES
+
+
+@settings(max_examples=600)
+@given(html=BODIES)
+def test_a_quick_look_finds_what_a_thorough_one_finds(html: str) -> None:
+    found = list(dict.fromkeys(link.url for link in markup.links(html)))
+    assert found == thorough.links(html)

@@ -1,0 +1,162 @@
+"""The same question as `gna.inbox.markup` answers, asked of a parser that builds the whole tree, and slowly."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urljoin
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from gna.inbox import words
+
+BLOCKS = (
+    *("td", "th", "tr", "table", "tbody", "div", "p", "li", "ul", "ol", "dl", "dt", "dd", "center", "blockquote"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "form", "section", "header", "footer", "article", "body", "hr"),
+)
+HIDDEN = re.compile(r"display:\s?none|visibility:hidden", re.IGNORECASE)
+SMALL = re.compile(r"font-size\s*:\s*0(px|pt|em|%)?\s*([;!]|$)", re.IGNORECASE)
+PAUSE, END = re.compile(r"[.!?;:,|](\s|$)"), re.compile(r"[.!?|](\s|$)")
+
+
+@dataclass
+class Anchor:
+    """A link: its words, and the words before and after it, up to a block or another link."""
+
+    url: str
+    seen: bool
+    spoken: str
+    label: str = ""
+    before: str = ""
+    after: str = ""
+    open: bool = True
+    after_link: bool = False
+    before_link: bool = False
+
+
+@dataclass
+class Reading:
+    """The page, read from its start to its end."""
+
+    base: str
+    anchors: list[Anchor] = field(default_factory=list)
+    # The words since the last block or link, and whether that was a link.
+    words: str = ""
+    follows_link: bool = False
+    lines: int = 0
+
+    def text(self, text: str) -> None:
+        if text.strip():
+            self.lines = 0
+        self.words += text
+        if self.anchors and self.anchors[-1].open:
+            self.anchors[-1].label += text
+
+    def bound(self, *, by_link: bool) -> None:
+        """Here a block or a link starts or ends."""
+        for anchor in self.anchors[-1:]:
+            if not anchor.open and not anchor.after and self.follows_link:
+                anchor.after, anchor.before_link = self.words, by_link
+        self.words, self.follows_link, self.lines = "", by_link, 0
+
+
+def links(html: str) -> list[str]:
+    """Where the links lead that speak of leaving: the last of the mail first, each once."""
+    tree = LexborHTMLParser(html)
+    base = tree.css_first("base[href]")
+    reading = Reading((base.attributes["href"] or "") if base else "")
+    assert tree.root
+    _read(tree.root, reading, seen=True)
+    reading.bound(by_link=False)
+    anchors = [anchor for anchor in reading.anchors[::-1] if anchor.seen and anchor.url]
+    for kind in (_by_words, _by_pictures, _by_address, _by_context, _by_choice):
+        found = list(kind(anchors))
+        if found:
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _read(node: LexborNode, reading: Reading, *, seen: bool) -> None:
+    for child in node.iter(include_text=True):
+        tag = child.tag or ""
+        if tag == "-text":
+            reading.text(child.text(deep=False) or child.text_content or "")
+        elif tag in ("script", "style", "title", "-comment", "_comment"):
+            continue
+        elif tag == "br":
+            reading.lines += 1
+            if reading.lines > 1:
+                reading.bound(by_link=False)
+            reading.text(" ")
+        elif tag == "a":
+            _read_anchor(child, reading, seen=seen)
+        else:
+            _read_element(child, tag, reading, seen=seen)
+
+
+def _read_element(node: LexborNode, tag: str, reading: Reading, *, seen: bool) -> None:
+    said = node.attributes
+    hidden = HIDDEN.search(said.get("style") or "") or tag == "blockquote" or "gmail_quote" in (said.get("class") or "")
+    if tag in BLOCKS:
+        reading.bound(by_link=False)
+    _read(node, reading, seen=seen and not hidden)
+    if tag in BLOCKS:
+        reading.bound(by_link=False)
+
+
+def _read_anchor(node: LexborNode, reading: Reading, *, seen: bool) -> None:
+    before, after_link = reading.words, reading.follows_link
+    reading.bound(by_link=True)
+    said = node.attributes
+    style = said.get("style") or ""
+    images = node.css("img")
+    hidden = HIDDEN.search(style) or ((SMALL.search(style) or "hidden" in said) and not images)
+    url = (said.get("href") or "").strip()
+    if url.startswith("#"):
+        url = ""
+    if url and not re.match(r"[a-z]+:", url):
+        url = urljoin(reading.base, url) if reading.base else ""
+    spoken = [item.attributes.get(name) for item in (node, *images) for name in ("alt", "title", "aria-label")]
+    anchor = Anchor(url, seen and not hidden, words.normal(" ".join(filter(None, spoken))))
+    anchor.before, anchor.after_link = words.normal(before), after_link
+    reading.anchors.append(anchor)
+    _read(node, reading, seen=seen)
+    anchor.open, anchor.label = False, words.normal(anchor.label)
+    reading.words, reading.follows_link, reading.lines = "", True, 0
+
+
+def _by_words(anchors: list[Anchor]) -> Iterator[str]:
+    found = [anchor for anchor in anchors if len(anchor.label) <= 150 and words.LEAVE.said(anchor.label)]
+    yield from (anchor.url for anchor in sorted(found, key=lambda anchor: words.CHOOSE.said(anchor.label)))
+
+
+def _by_pictures(anchors: list[Anchor]) -> Iterator[str]:
+    yield from (anchor.url for anchor in anchors if words.LEAVE.said(anchor.spoken))
+
+
+def _by_address(anchors: list[Anchor]) -> Iterator[str]:
+    yield from (anchor.url for anchor in anchors if words.address_says(words.LEAVE_URL, anchor.url))
+
+
+def _by_context(anchors: list[Anchor]) -> Iterator[str]:
+    for anchor in anchors:
+        if len(anchor.label) > 150:
+            continue
+        if words.GOING.said(anchor.label) or (words.points(anchor.label) and _about_leaving(anchor)):
+            yield anchor.url
+
+
+def _about_leaving(anchor: Anchor) -> bool:
+    before, after = anchor.before[-250:], words.normal(anchor.after)[:150]
+    if anchor.after_link:
+        pause = PAUSE.search(before)
+        before = before[pause.end() :] if pause else ""
+    pause = (PAUSE if anchor.before_link else END).search(after)
+    after = after[: pause.start()] if pause else after
+    return words.leaving(before) or words.leaving(after)
+
+
+def _by_choice(anchors: list[Anchor]) -> Iterator[str]:
+    for anchor in anchors:
+        said = words.CHOOSE.said(anchor.label) or words.CHOOSE.said(anchor.spoken)
+        if said or words.address_says(words.CHOOSE_URL, anchor.url):
+            yield anchor.url
