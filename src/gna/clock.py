@@ -14,7 +14,10 @@ def now() -> datetime:
 
 def iso(moment: datetime) -> str:
     """ISO 8601 in UTC with `Z` and always six decimals, so that text sorts as time does."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    utc = moment.astimezone(UTC)
+    # Half the time of `isoformat`, and whoever stores many rows notices.
+    parts = (utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond)
+    return "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ" % parts  # noqa: UP031
 
 
 def zone(name: str) -> ZoneInfo | None:

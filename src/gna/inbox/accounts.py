@@ -110,7 +110,7 @@ def _smtp(url: str) -> str:
     try:
         parts = urlsplit(url)
         if parts.password is not None:
-            raise Refused(server.NO_PASSWORD)
+            raise Refused(server.LEAVE_IT_OUT)
         parse_smtp(_with_password(url, parts.username))
     except ValueError:
         raise Refused("The address of the SMTP server cannot be read: is the port a number?") from None

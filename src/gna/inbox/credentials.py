@@ -82,7 +82,7 @@ def _printed(command: str) -> str:
 
 
 def _into_keyring(email: str, secret: str) -> bool:
-    """Whether the system has a keyring and took it. Without a desktop there is mostly none, and each says so in another way."""
+    """Whether the system has a keyring and took it. Without a desktop there is mostly none."""
     try:
         import keyring
         from keyring.backends import fail
@@ -91,7 +91,7 @@ def _into_keyring(email: str, secret: str) -> bool:
             return False
         keyring.set_password(SERVICE, _name(email), secret)
         return keyring.get_password(SERVICE, _name(email)) == secret
-    except Exception:
+    except Exception:  # each backend has its own way to say that it is not there
         return False
 
 

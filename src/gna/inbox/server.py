@@ -11,7 +11,7 @@ from gna.errors import Refused
 FORM = "imap://host:port?tls=none|starttls|implicit&auth=plain|xoauth2"
 # The usual mistake, and urlsplit cannot tell it from a port or a path.
 ENCODE = "In a user name write @ : / ? # % as %40 %3A %2F %3F %23 %25."
-NO_PASSWORD = (
+LEAVE_IT_OUT = (
     "The address of the mail server must not hold a password: it is kept in the database. Leave it out; "
     "you are asked for it, or set INBOX_PASSWORD, or give --password-command"
 )
@@ -74,7 +74,7 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
     if parts.scheme not in ("imap", "imaps"):
         raise Refused(f"The address of the mail server must begin with imap:// or imaps://. It is written: {FORM}")
     if parts.password is not None:
-        raise Refused(NO_PASSWORD)
+        raise Refused(LEAVE_IT_OUT)
     if not parts.hostname or parts.path not in ("", "/") or parts.fragment or port == 0 or not url.isprintable():
         raise Refused(f"The address of the mail server cannot be read. It is written: {FORM}. {ENCODE}")
     return parts, port

@@ -11,18 +11,17 @@ import ssl
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import count
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from gna.errors import NotFound, Refused, Unreachable
-from gna.inbox.heads import FIELDS, MONTH, MONTHS
+from gna.inbox.heads import FIELDS, MONTHS, utc
 from gna.inbox.server import Auth, Server, Tls
 from gna.inbox.sources.folder_names import numbers, on_the_wire, ranges, worth_a_look
+from gna.inbox.sources.wire import Encrypted, Fetched, Plain
 
-# A list of all UIDs is one line.
-imaplib._MAXLINE = 50_000_000  # type: ignore[attr-defined]
 # Seconds without a byte from the server.
 PATIENCE = 60.0
 # How many mails one command asks for, how many bodies; and how many commands are on their way at a time.
@@ -45,14 +44,6 @@ WHAT_TO_DO = (
 
 class Dropped(Unreachable):
     """The connection ended in the middle; another one may go on."""
-
-
-class Fetched(NamedTuple):
-    """What a server gave of one mail."""
-
-    uid: int
-    received: bytes
-    content: bytes
 
 
 class Answer(NamedTuple):
@@ -166,6 +157,8 @@ class Mailbox:
         """Read until this command has ended; remember which mails came, and how other commands ended."""
         readline, read = self._imap.readline, self._imap.read
         while tag not in ended:
+            for mail in self._imap.whole():
+                found[mail.uid] = mail
             line = readline()
             literal = LITERAL.search(line)
             if literal is None:
@@ -222,10 +215,10 @@ def _check_ok(line: bytes, tag: bytes) -> None:
         raise Unreachable("The mail server does not understand what we search for")
 
 
-def _connected(server: Server, patience: float) -> imaplib.IMAP4:
+def _connected(server: Server, patience: float) -> Plain | Encrypted:
     if server.tls == Tls.IMPLICIT:
-        return imaplib.IMAP4_SSL(server.host, server.port, ssl_context=ssl.create_default_context(), timeout=patience)
-    imap = imaplib.IMAP4(server.host, server.port, timeout=patience)
+        return Encrypted(server.host, server.port, ssl_context=ssl.create_default_context(), timeout=patience)
+    imap = Plain(server.host, server.port, timeout=patience)
     if server.tls == Tls.STARTTLS:
         if "STARTTLS" not in imap.capabilities:
             imap.shutdown()
@@ -286,22 +279,10 @@ def _told(server: Server) -> Iterator[None]:
 
 def received(written: bytes) -> datetime | None:
     """INTERNALDATE in UTC: 16-Nov-2026 17:23:03 +0000."""
+    text = written.decode("ascii", "replace").replace(" ", "0", 1) if written[:1] == b" " else written.decode("latin-1")
     try:
-        text = written.decode("ascii")
-        there = datetime(
-            int(text[7:11]),
-            MONTH[text[3:6]],
-            int(text[:2]),
-            int(text[12:14]),
-            int(text[15:17]),
-            int(text[18:20]),
-            tzinfo=UTC,
-        )
-        if text[21:] == "+0000":
-            return there
-        offset = timedelta(hours=int(text[22:24]), minutes=int(text[24:26]))
-        return there + offset if text[21] == "-" else there - offset
-    except (ValueError, KeyError, IndexError, OverflowError):
+        return utc(text[7:11], text[3:6], text[:2], text[12:20], text[21:])
+    except (ValueError, KeyError, OverflowError):
         return None
 
 

@@ -1,0 +1,226 @@
+"""A scan: headers of what is new in a mailbox, then the bodies that are wanted, then the subscriptions.
+
+All that is left to do is found from rows, so a scan that was killed is gone on with by the next one.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from gna import clock, log
+from gna.config import Settings
+from gna.db import Database
+from gna.errors import NotFound, Refused
+from gna.inbox import accounts, arrivals, bodies, credentials, heads, server, subscriptions
+from gna.inbox.arrivals import Place
+from gna.inbox.heads import Broken, Head
+from gna.inbox.sources.imap import BODIES, HEADS, Answer, Dropped, Mailbox, day, received
+from gna.inbox.table import a
+from gna.inbox.table import accounts as table
+
+logger = log.get(__name__)
+
+EVERYWHERE = "*"
+LONGEST_DAYS = 36_500
+# What so many bodies said is written down together.
+TOGETHER = 100
+# Seconds before a lost connection is made again; each mail that came in between starts them anew.
+WAITS = (1, 3, 10)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a scan is, for whoever watches."""
+
+    folder: str
+    phase: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan found."""
+
+    new: int
+    errors: int
+    violations: int
+    subscriptions: int
+
+
+Tell = Callable[[Progress], None]
+
+
+def scan(
+    db: Database,
+    settings: Settings,
+    account_id: int,
+    *,
+    days: int = 30,
+    folders: Sequence[str] = ("INBOX",),
+    tell: Tell | None = None,
+) -> Scanned:
+    """Read what is new in a mailbox since so many days; nothing in it changes."""
+    if not 1 <= days <= LONGEST_DAYS:
+        raise Refused(f"A scan covers 1 to {LONGEST_DAYS} days")
+    with db.read() as tx:
+        account = accounts.get(tx, account_id)
+    now = clock.now()
+    since = (now - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+    work = _Work(db, account_id, tell or (lambda _: None), since)
+    _persistently(partial(_connected, settings, account), work, folders)
+    with db.write() as tx:
+        accounts.locked(tx, account_id)
+        refreshed = subscriptions.refresh(tx, account_id, now=now)
+        tx.execute(sa.update(table).where(a.id == account_id).values(last_scan_at=now))
+    return Scanned(work.new, work.errors, refreshed.violations, refreshed.new)
+
+
+def _connected(settings: Settings, account: Any) -> Mailbox:
+    at = server.parse(account.imap_url)
+    return Mailbox(at, user=at.user or account.email, secret=credentials.secret_of(settings, account))
+
+
+def _persistently(connect: Callable[[], Mailbox], work: "_Work", folders: Sequence[str]) -> None:
+    """Go on with a new connection when one is lost, as long as that helps."""
+    mailbox, waits, before = connect(), list(WAITS), work.steps
+    while True:
+        try:
+            with mailbox:
+                work.all(mailbox, folders)
+                return
+        except Dropped:
+            if work.steps > before:
+                waits, before = list(WAITS), work.steps
+            mailbox = _again(connect, waits)
+
+
+def _again(connect: Callable[[], Mailbox], waits: list[float]) -> Mailbox:
+    while True:
+        if not waits:
+            return connect()
+        wait = waits.pop(0)
+        logger.warning("The connection to the mail server was lost", again_in=wait)
+        time.sleep(wait)
+        try:
+            return connect()
+        except Dropped:
+            continue
+
+
+class _Work:
+    """One scan of one account, over as many connections as it takes."""
+
+    def __init__(self, db: Database, account_id: int, tell: Tell, since: datetime) -> None:
+        self._db, self._account_id, self._tell, self._since = db, account_id, tell, since
+        self.new = self.errors = self.steps = 0
+
+    def all(self, mailbox: Mailbox, folders: Sequence[str]) -> None:
+        """Headers of these folders, then bodies wherever they are wanted."""
+        names = mailbox.folders() if EVERYWHERE in folders else folders
+        for name in dict.fromkeys("INBOX" if name.upper() == "INBOX" else name for name in names):
+            self._heads(mailbox, name)
+        with self._db.read() as tx:
+            wanted = bodies.wanted(tx, self._account_id)
+        for (name, uid_validity), some in wanted.items():
+            self._bodies(mailbox, name, uid_validity, some)
+
+    def _heads(self, mailbox: Mailbox, name: str) -> None:
+        opened = mailbox.examine(name)
+        with self._db.write() as tx:
+            accounts.locked(tx, self._account_id)
+            place = arrivals.place(tx, self._account_id, name, opened.uid_validity)
+        # A server answers `9:*` with the last mail also if that is the eighth.
+        asked = f"UID {place.seen_to + 1}:* SINCE {day(self._since)}"
+        found = [uid for uid in mailbox.search(asked) if uid > place.seen_to] if opened.exists else []
+        self._store(mailbox, name, place, _chunks(found, HEADS), len(found), checkpoint=True)
+        if place.seen_since and self._since < place.seen_since:
+            self._before(mailbox, name, place, place.seen_since)
+
+    def _before(self, mailbox: Mailbox, name: str, place: Place, seen_since: datetime) -> None:
+        """What lies before the days that earlier scans asked for. Servers count days in their own time zone."""
+        until = day(seen_since + timedelta(days=2))
+        found = mailbox.search(f"UID 1:{place.seen_to} SINCE {day(self._since)} BEFORE {until}")
+        with self._db.read() as tx:
+            left = [uid for chunk in _chunks(found, HEADS) for uid in arrivals.unknown(tx, place, chunk)]
+        self._store(mailbox, name, place, _chunks(left, HEADS), len(left), checkpoint=False)
+        with self._db.write() as tx:
+            arrivals.seen_before(tx, place, since=self._since)
+
+    def _store(
+        self, mailbox: Mailbox, name: str, place: Place, chunks: Iterator[list[int]], total: int, *, checkpoint: bool
+    ) -> None:
+        """Each answer and how far that brings us is one transaction."""
+        done = 0
+        for answer in mailbox.heads(chunks):
+            done += len(answer.asked)
+            told = _Told(answer)
+            with self._db.write() as tx:
+                accounts.locked(tx, self._account_id)
+                if not arrivals.is_as_before(tx, place):
+                    raise Dropped("The mail server numbered its mails anew in the middle of the scan")
+                new = arrivals.store(tx, place, told.heads(), now=clock.now())
+                if checkpoint:
+                    arrivals.seen(tx, place, to=answer.asked[-1], since=self._since)
+            self.new += new
+            self.errors += told.errors
+            self.steps += 1
+            self._tell(Progress(name, "headers", done, total))
+
+    def _bodies(self, mailbox: Mailbox, name: str, uid_validity: int, wanted: list[bodies.Wanted]) -> None:
+        try:
+            opened = mailbox.examine(name)
+        except NotFound:
+            return  # an earlier scan was killed in it, and it is gone
+        if opened.uid_validity != uid_validity:
+            return
+        ids = {uid: mail_id for mail_id, uid in wanted}
+        done, told = 0, list[bodies.Read]()
+        for answer in mailbox.bodies(_chunks(list(ids), BODIES)):
+            told += _read(answer, ids)
+            done += len(answer.asked)
+            if len(told) >= TOGETHER or done == len(ids):
+                self._keep(told)
+                told = []
+            self._tell(Progress(name, "bodies", done, len(ids)))
+
+    def _keep(self, told: Sequence[bodies.Read]) -> None:
+        with self._db.write() as tx:
+            bodies.store(tx, told)
+        self.errors += sum(not one.well for one in told)
+        self.steps += 1
+
+
+def _read(answer: Answer, ids: Mapping[int, int]) -> list[bodies.Read]:
+    """What the bodies say; one that was deleted meanwhile says nothing."""
+    told = [bodies.read(ids[mail.uid], mail.content) for mail in answer.fetched]
+    came = {mail.uid for mail in answer.fetched}
+    return told + [bodies.Read(ids[uid], [], None) for uid in answer.asked if uid not in came]
+
+
+class _Told:
+    """The headers of an answer, read one by one, and how many could not be."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        # A server that refuses a part of what was asked has mails that it cannot read itself.
+        self.errors = len(answer.asked) - len(answer.fetched) if answer.refused else 0
+
+    def heads(self) -> Iterator[tuple[int, Head]]:
+        for mail in self._answer.fetched:
+            try:
+                yield mail.uid, heads.read(mail.content, received(mail.received))
+            except Broken:
+                self.errors += 1
+            except Exception as error:  # one broken mail must not keep the others from being read
+                self.errors += 1
+                logger.warning("The header of a mail cannot be read", kind=type(error).__name__)
+
+
+def _chunks(uids: list[int], size: int) -> Iterator[list[int]]:
+    return (uids[start : start + size] for start in range(0, len(uids), size))
