@@ -1,7 +1,7 @@
 """How fast a mailbox is scanned: all of it, on the same machine and over a way of 60 ms.
 
-The peer is the standard library alone, which fetches the same fields of the same mails, and the same bodies, in the same
-batches, and does nothing with them: no mail is read, nothing is written down.
+The peer is the standard library alone, which fetches the same fields of the same mails, and the same bodies, in
+batches of the same size, and does nothing with them: no mail is read, nothing is written down.
 """
 
 import imaplib
@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from tests.inbox.post import letters
+from tests.servers.distance import Distance
+from tests.servers.dovecot import Dovecot
 
 from gna import clock, config
 from gna.config import Settings
@@ -26,9 +29,6 @@ from gna.inbox.sources.folder_names import ranges
 from gna.inbox.sources.imap import BODY_ITEMS, HEAD_ITEMS, HEADS
 from gna.inbox.table import m
 from gna.migrations import migrate
-from tests.inbox.post import letters
-from tests.servers.distance import Distance
-from tests.servers.dovecot import Dovecot
 
 MAILS, FEWER, SENDERS = 20_000, 2_000, 300
 ROUNDS = 5

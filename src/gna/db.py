@@ -311,7 +311,7 @@ def prepared(build: Callable[[Callable[[sa.Table], Any]], sa.Executable]) -> Cal
 
 
 def pouring(table: sa.Table, columns: Sequence[str], *, unique: Sequence[str]) -> Callable[..., int]:
-    """An INSERT for tens of thousands of rows, past what SQLAlchemy does for each of their values; says how many are new.
+    """An INSERT for many thousand rows, past what SQLAlchemy does for each of their values; says how many are new.
 
     Rows are tuples as the driver takes them: a moment is passed through `stored` first. One that is there already, by
     the columns in `unique`, is left alone.

@@ -109,7 +109,9 @@ class Dovecot(Server):
         return WITH_TLS.format(certificate=shown.file, key=shown.key) if shown else "ssl = no"
 
     def _folders(self) -> str:
-        marks = "\n  ".join(f"mailbox {name} {{\n    auto = create\n    special_use = \\{name}\n  }}" for name in self._special)
+        marks = "\n  ".join(
+            f"mailbox {name} {{\n    auto = create\n    special_use = \\{name}\n  }}" for name in self._special
+        )
         return SPECIAL.format(folders=marks) if self._special else ""
 
     def maildir(self, user: str, folder: str = "INBOX") -> Path:
@@ -118,7 +120,13 @@ class Dovecot(Server):
         return inbox if folder == "INBOX" else inbox / f".{folder}"
 
     def deliver(
-        self, user: str, raw: bytes, folder: str = "INBOX", *, received: datetime | None = None, flags: str | None = None
+        self,
+        user: str,
+        raw: bytes,
+        folder: str = "INBOX",
+        *,
+        received: datetime | None = None,
+        flags: str | None = None,
     ) -> None:
         """Put a mail into a folder of the user, byte by byte as it is; with flags (`S`, seen) it is not recent."""
         home, inbox, maildir = self.directory / "mail" / user, self.maildir(user), self.maildir(user, folder)

@@ -130,9 +130,7 @@ def seen(tx: Connection, where: Place, *, to: int, since: datetime) -> None:
     """Every mail up to this one is stored that was received since then; what an earlier scan saw before stays unseen
     for this one, so that no gap is taken for seen."""
     later = sa.case((o.seen_since > since, o.seen_since), else_=since)
-    tx.execute(
-        sa.update(folders).where(o.id == where.id, o.seen_to < to).values(seen_to=to, seen_since=later)
-    )
+    tx.execute(sa.update(folders).where(o.id == where.id, o.seen_to < to).values(seen_to=to, seen_since=later))
 
 
 def seen_before(tx: Connection, where: Place, *, since: datetime) -> None:

@@ -1,7 +1,7 @@
 """Bodies are read for the ways out in them, and never stored: the newest of each sender, and some more where no header
 field offers any."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from gna import log
 from gna.db import type_json
 from gna.inbox import methods, offers, seals
-from gna.inbox.table import a, accounts, folders, m, mails, o
+from gna.inbox.table import a, folders, m, mails, o
 from gna.inbox.ways import Offers
 
 logger = log.get(__name__)
@@ -24,6 +24,7 @@ class Wanted(NamedTuple):
 
     id: int
     uid: int
+    sender_email: str
 
 
 class Read(NamedTuple):
@@ -38,45 +39,48 @@ class Read(NamedTuple):
 def wanted(tx: Connection, account_id: int) -> dict[tuple[str, int], list[Wanted]]:
     """What is left to read of the senders whose mails are not counted yet: by folder and what its UIDs belong to."""
     counted_to = sa.select(a.counted_to).where(a.id == account_id).scalar_subquery()
-    news = sa.select(m.sender_email).where(m.account_id == account_id, m.id > counted_to).distinct()
-    newest = {"order_by": (m.date_sent.desc(), m.id.desc())}
-    without = m.list_unsubscribe.is_(None)
-    ranked = (
-        sa.select(
-            m.id,
-            m.uid,
-            m.folder_id,
-            m.body_ways,
-            without.label("without"),
-            sa.func.row_number().over(partition_by=m.sender_email, **newest).label("rank"),
-            sa.func.row_number().over(partition_by=(m.sender_email, without), **newest).label("rank_without"),
-        )
-        .where(m.account_id == account_id, sa.not_(m.is_copy), m.sender_email.in_(news))
-        .subquery()
-    )
-    r = ranked.c
-    some = sa.or_(r.rank == 1, sa.and_(r.without, r.rank_without <= MOST))
+    news = sa.select(m.sender_email).where(m.account_id == account_id, m.id > counted_to).distinct().cte("news")
     rows = tx.execute(
-        sa.select(o.name, o.uid_validity, r.id, r.uid)
-        .join_from(ranked, folders, r.folder_id == o.id)
-        .where(some, r.uid > 0, r.body_ways.is_(None))
-        .order_by(o.name, r.uid)
+        sa.select(o.name, o.uid_validity, m.id, m.uid, m.sender_email)
+        .join_from(mails, folders, m.folder_id == o.id)
+        .where(m.id.in_(sa.union(_newest(account_id, news), _newest_without(account_id, news))))
+        .where(m.uid > 0, m.body_ways.is_(None))
+        .order_by(o.name, m.uid)
     )
     found: dict[tuple[str, int], list[Wanted]] = {}
-    for name, uid_validity, mail_id, uid in rows:
-        found.setdefault((name, uid_validity), []).append(Wanted(mail_id, uid))
+    for name, uid_validity, *mail in rows:
+        found.setdefault((name, uid_validity), []).append(Wanted(*mail))
     return found
 
 
-def read(mail_id: int, raw: bytes) -> Read:
-    """What a mail offers in its body, and how its header is sealed."""
+def _newest(account_id: int, senders: sa.CTE) -> sa.Select[tuple[int]]:
+    """The newest mail of each: one look into the index, where ranking all their mails would take much longer."""
+    its = mails.alias("its").c
+    newest = sa.select(its.id).where(its.account_id == account_id, its.sender_email == senders.c.sender_email)
+    newest = newest.where(sa.not_(its.is_copy)).order_by(its.date_sent.desc(), its.id.desc()).limit(1)
+    return sa.select(newest.scalar_subquery()).select_from(senders)
+
+
+def _newest_without(account_id: int, senders: sa.CTE) -> sa.Select[tuple[int]]:
+    """The newest mails of each that have no List-Unsubscribe field."""
+    its = mails.alias("its").c
+    order = sa.func.row_number().over(partition_by=its.sender_email, order_by=(its.date_sent.desc(), its.id.desc()))
+    ranked = sa.select(its.id, order.label("rank")).where(its.account_id == account_id, its.list_unsubscribe.is_(None))
+    ranked = ranked.where(sa.not_(its.is_copy), its.sender_email.in_(sa.select(senders.c.sender_email)))
+    some = ranked.subquery()
+    return sa.select(some.c.id).where(some.c.rank <= MOST)
+
+
+def read(mail: Wanted, raw: bytes, *, allowed: Collection[str] = ()) -> Read:
+    """What a mail offers in its body, and how its header is sealed; `allowed` hosts may be private."""
     try:
         offered, opened = offers.of_mail(raw)
-        ways = methods.ways(Offers(body=offered.body))
-        return Read(mail_id, [way.stored() for way in ways], seals.read(opened.header))
+        sender = mail.sender_email.rpartition("@")[2]
+        ways = methods.ways(Offers(body=offered.body), allowed=allowed, sender=sender)
+        return Read(mail.id, [way.stored() for way in ways], seals.read(opened.header))
     except Exception as error:  # one broken mail must not keep the others from being read
         logger.warning("The body of a mail cannot be read", kind=type(error).__name__)
-        return Read(mail_id, [], None, well=False)
+        return Read(mail.id, [], None, well=False)
 
 
 _store = (

@@ -4,7 +4,7 @@ All that is left to do is found from rows, so a scan that was killed is gone on 
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,8 +27,8 @@ logger = log.get(__name__)
 
 EVERYWHERE = "*"
 LONGEST_DAYS = 36_500
-# What so many bodies said is written down together.
-TOGETHER = 100
+# Written down together: so many mails, or what came within a second; and what so many bodies said.
+TOGETHER, SECONDS, BODIES_TOGETHER = 2000, 1.0, 100
 # Seconds before a lost connection is made again; each mail that came in between starts them anew.
 WAITS = (1, 3, 10)
 
@@ -72,11 +72,12 @@ def scan(
         account = accounts.get(tx, account_id)
     now = clock.now()
     since = (now - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
-    work = _Work(db, account_id, tell or (lambda _: None), since)
+    allowed = settings.inbox_allow_private_hosts
+    work = _Work(db, account_id, tell or (lambda _: None), since, allowed)
     _persistently(partial(_connected, settings, account), work, folders)
     with db.write() as tx:
         accounts.locked(tx, account_id)
-        refreshed = subscriptions.refresh(tx, account_id, now=now)
+        refreshed = subscriptions.refresh(tx, account_id, now=now, allowed=allowed)
         tx.execute(sa.update(table).where(a.id == account_id).values(last_scan_at=now))
     return Scanned(work.new, work.errors, refreshed.violations, refreshed.new)
 
@@ -116,8 +117,8 @@ def _again(connect: Callable[[], Mailbox], waits: list[float]) -> Mailbox:
 class _Work:
     """One scan of one account, over as many connections as it takes."""
 
-    def __init__(self, db: Database, account_id: int, tell: Tell, since: datetime) -> None:
-        self._db, self._account_id, self._tell, self._since = db, account_id, tell, since
+    def __init__(self, db: Database, account_id: int, tell: Tell, since: datetime, allowed: Collection[str]) -> None:
+        self._db, self._account_id, self._tell, self._since, self._allowed = db, account_id, tell, since, allowed
         self.new = self.errors = self.steps = 0
 
     def all(self, mailbox: Mailbox, folders: Sequence[str]) -> None:
@@ -155,22 +156,27 @@ class _Work:
     def _store(
         self, mailbox: Mailbox, name: str, place: Place, chunks: Iterator[list[int]], total: int, *, checkpoint: bool
     ) -> None:
-        """Each answer and how far that brings us is one transaction."""
-        done = 0
+        """What comes, and how far that brings us, is written down in one transaction."""
+        done, told, began = 0, _Told(), time.monotonic()
         for answer in mailbox.heads(chunks):
+            told.take(answer)
             done += len(answer.asked)
-            told = _Told(answer)
-            with self._db.write() as tx:
-                accounts.locked(tx, self._account_id)
-                if not arrivals.is_as_before(tx, place):
-                    raise Dropped("The mail server numbered its mails anew in the middle of the scan")
-                new = arrivals.store(tx, place, told.heads(), now=clock.now())
-                if checkpoint:
-                    arrivals.seen(tx, place, to=answer.asked[-1], since=self._since)
-            self.new += new
-            self.errors += told.errors
-            self.steps += 1
+            if done % TOGETHER == 0 or done == total or time.monotonic() - began >= SECONDS:
+                self._write(place, told, checkpoint=checkpoint)
+                told, began = _Told(), time.monotonic()
             self._tell(Progress(name, "headers", done, total))
+
+    def _write(self, place: Place, told: "_Told", *, checkpoint: bool) -> None:
+        with self._db.write() as tx:
+            accounts.locked(tx, self._account_id)
+            if not arrivals.is_as_before(tx, place):
+                raise Dropped("The mail server numbered its mails anew in the middle of the scan")
+            new = arrivals.store(tx, place, told.heads, now=clock.now())
+            if checkpoint:
+                arrivals.seen(tx, place, to=told.last, since=self._since)
+        self.new += new
+        self.errors += told.errors
+        self.steps += 1
 
     def _bodies(self, mailbox: Mailbox, name: str, uid_validity: int, wanted: list[bodies.Wanted]) -> None:
         try:
@@ -179,15 +185,19 @@ class _Work:
             return  # an earlier scan was killed in it, and it is gone
         if opened.uid_validity != uid_validity:
             return
-        ids = {uid: mail_id for mail_id, uid in wanted}
         done, told = 0, list[bodies.Read]()
-        for answer in mailbox.bodies(_chunks(list(ids), BODIES)):
-            told += _read(answer, ids)
+        by_uid = {mail.uid: mail for mail in wanted}
+        for answer in mailbox.bodies(_chunks(list(by_uid), BODIES)):
+            came = {
+                mail.uid: bodies.read(by_uid[mail.uid], mail.content, allowed=self._allowed) for mail in answer.fetched
+            }
+            # One that was deleted meanwhile says nothing.
+            told += [came.get(uid) or bodies.Read(by_uid[uid].id, [], None) for uid in answer.asked]
             done += len(answer.asked)
-            if len(told) >= TOGETHER or done == len(ids):
+            if len(told) >= BODIES_TOGETHER or done == len(by_uid):
                 self._keep(told)
                 told = []
-            self._tell(Progress(name, "bodies", done, len(ids)))
+            self._tell(Progress(name, "bodies", done, len(by_uid)))
 
     def _keep(self, told: Sequence[bodies.Read]) -> None:
         with self._db.write() as tx:
@@ -196,30 +206,25 @@ class _Work:
         self.steps += 1
 
 
-def _read(answer: Answer, ids: Mapping[int, int]) -> list[bodies.Read]:
-    """What the bodies say; one that was deleted meanwhile says nothing."""
-    told = [bodies.read(ids[mail.uid], mail.content) for mail in answer.fetched]
-    came = {mail.uid for mail in answer.fetched}
-    return told + [bodies.Read(ids[uid], [], None) for uid in answer.asked if uid not in came]
-
-
 class _Told:
-    """The headers of an answer, read one by one, and how many could not be."""
+    """The headers of some answers, and how many could not be read. They are read while the next ones are on the way."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        # A server that refuses a part of what was asked has mails that it cannot read itself.
-        self.errors = len(answer.asked) - len(answer.fetched) if answer.refused else 0
+    def __init__(self) -> None:
+        self.heads: list[tuple[int, Head]] = []
+        self.errors = self.last = 0
 
-    def heads(self) -> Iterator[tuple[int, Head]]:
-        for mail in self._answer.fetched:
+    def take(self, answer: Answer) -> None:
+        for mail in answer.fetched:
             try:
-                yield mail.uid, heads.read(mail.content, received(mail.received))
+                self.heads.append((mail.uid, heads.read(mail.content, received(mail.received))))
             except Broken:
                 self.errors += 1
             except Exception as error:  # one broken mail must not keep the others from being read
                 self.errors += 1
                 logger.warning("The header of a mail cannot be read", kind=type(error).__name__)
+        # A server that refuses a part of what was asked has mails that it cannot read itself.
+        self.errors += len(answer.asked) - len(answer.fetched) if answer.refused else 0
+        self.last = answer.asked[-1]
 
 
 def _chunks(uids: list[int], size: int) -> Iterator[list[int]]:
