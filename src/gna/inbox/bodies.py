@@ -1,7 +1,7 @@
 """Bodies are read for the ways out in them, and never stored: the newest of each sender, and some more where no header
 field offers any."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -25,6 +25,10 @@ class Wanted(NamedTuple):
     id: int
     uid: int
     sender_email: str
+
+    def read(self, raw: bytes) -> "Read":
+        """What it says."""
+        return read(self.id, raw, sender=self.sender_email.rpartition("@")[2])
 
 
 class Read(NamedTuple):
@@ -71,16 +75,15 @@ def _newest_without(account_id: int, senders: sa.CTE) -> sa.Select[tuple[int]]:
     return sa.select(some.c.id).where(some.c.rank <= MOST)
 
 
-def read(mail: Wanted, raw: bytes, *, allowed: Collection[str] = ()) -> Read:
-    """What a mail offers in its body, and how its header is sealed; `allowed` hosts may be private."""
+def read(mail_id: int, raw: bytes, *, sender: str = "") -> Read:
+    """What a mail offers in its body, and how its header is sealed; `sender` is the domain that it came from."""
     try:
         offered, opened = offers.of_mail(raw)
-        sender = mail.sender_email.rpartition("@")[2]
-        ways = methods.ways(Offers(body=offered.body), allowed=allowed, sender=sender)
-        return Read(mail.id, [way.stored() for way in ways], seals.read(opened.header))
+        ways = methods.ways(Offers(body=offered.body), sender=sender)
+        return Read(mail_id, [way.stored() for way in ways], seals.read(opened.header))
     except Exception as error:  # one broken mail must not keep the others from being read
         logger.warning("The body of a mail cannot be read", kind=type(error).__name__)
-        return Read(mail.id, [], None, well=False)
+        return Read(mail_id, [], None, well=False)
 
 
 _store = (

@@ -220,9 +220,9 @@ def moment(value: str | None) -> datetime | None:
         # As almost all write it: Mon, 16 Nov 2026 17:23:03 +0000. No reader is faster than that of ISO 8601.
         if len(value) == 31 and value[3:5] == ", ":
             return _sane(utc(value[12:16], value[8:11], value[5:7], value[17:25], value[26:]))
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         pass
-    return _odd_moment(value)
+    return None if " 0000 " in value else _odd_moment(value)  # the library takes the year 0 for 2000
 
 
 def utc(year: str, month: str, day: str, time: str, zone: str) -> datetime:

@@ -4,7 +4,7 @@ All that is left to do is found from rows, so a scan that was killed is gone on 
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,7 +30,7 @@ LONGEST_DAYS = 36_500
 # Written down together: so many mails, or what came within a second; and what so many bodies said.
 TOGETHER, SECONDS, BODIES_TOGETHER = 2000, 1.0, 100
 # Seconds before a lost connection is made again; each mail that came in between starts them anew.
-WAITS = (1, 3, 10)
+WAITS = (1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,11 @@ def scan(
         account = accounts.get(tx, account_id)
     now = clock.now()
     since = (now - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
-    allowed = settings.inbox_allow_private_hosts
-    work = _Work(db, account_id, tell or (lambda _: None), since, allowed)
+    work = _Work(db, account_id, tell or (lambda _: None), since)
     _persistently(partial(_connected, settings, account), work, folders)
     with db.write() as tx:
         accounts.locked(tx, account_id)
-        refreshed = subscriptions.refresh(tx, account_id, now=now, allowed=allowed)
+        refreshed = subscriptions.refresh(tx, account_id, now=now)
         tx.execute(sa.update(table).where(a.id == account_id).values(last_scan_at=now))
     return Scanned(work.new, work.errors, refreshed.violations, refreshed.new)
 
@@ -117,8 +116,8 @@ def _again(connect: Callable[[], Mailbox], waits: list[float]) -> Mailbox:
 class _Work:
     """One scan of one account, over as many connections as it takes."""
 
-    def __init__(self, db: Database, account_id: int, tell: Tell, since: datetime, allowed: Collection[str]) -> None:
-        self._db, self._account_id, self._tell, self._since, self._allowed = db, account_id, tell, since, allowed
+    def __init__(self, db: Database, account_id: int, tell: Tell, since: datetime) -> None:
+        self._db, self._account_id, self._tell, self._since = db, account_id, tell, since
         self.new = self.errors = self.steps = 0
 
     def all(self, mailbox: Mailbox, folders: Sequence[str]) -> None:
@@ -188,9 +187,7 @@ class _Work:
         done, told = 0, list[bodies.Read]()
         by_uid = {mail.uid: mail for mail in wanted}
         for answer in mailbox.bodies(_chunks(list(by_uid), BODIES)):
-            came = {
-                mail.uid: bodies.read(by_uid[mail.uid], mail.content, allowed=self._allowed) for mail in answer.fetched
-            }
+            came = {mail.uid: by_uid[mail.uid].read(mail.content) for mail in answer.fetched}
             # One that was deleted meanwhile says nothing.
             told += [came.get(uid) or bodies.Read(by_uid[uid].id, [], None) for uid in answer.asked]
             done += len(answer.asked)

@@ -15,7 +15,7 @@ from gna.inbox.heads import Broken, Head
 
 # Bytes: of a mail that is larger the beginning; of a header in a file of its own.
 LARGEST, HEADER = 524_288, 16_384
-# As `From someone@example.org Mon Nov 16 17:23:03 2026`; some leave the moment out, Takeout writes a zone before the year.
+# As `From someone@example.org Mon Nov 16 17:23:03 2026`. Some leave the moment out, Takeout has a zone before the year.
 FROM_LINE = re.compile(rb"From +\S+(?: .*\d\d:\d\d.* \d{4})?\s*$")
 STAMP = re.compile(rb"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:([+-]\d{4}) )?(\d{4})\s*$")
 ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)

@@ -1,0 +1,251 @@
+"""What a header says, also if it is old, odd or broken."""
+
+import email
+import random
+from datetime import UTC, datetime, timedelta
+from email.header import Header, decode_header, make_header
+from email.utils import format_datetime, formataddr, parseaddr, parsedate_to_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gna.inbox import heads
+from gna.inbox.encoded_words import decoded
+from gna.inbox.heads import Broken, Head
+from gna.inbox.signs import Sign, keywords_of
+from tests.factories import NOW
+
+EARLIER = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
+
+
+def read(*lines: str | bytes, received_at: datetime | None = NOW) -> Head:
+    block = b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in lines)
+    return heads.read(block + b"\r\n\r\n", received_at)
+
+
+def a_head(*lines: str | bytes) -> Head:
+    return read("From: Ana <ana@example.org>", "Date: Sun, 01 Mar 2026 12:30:05 +0000", *lines)
+
+
+def test_a_usual_header_is_read_whole() -> None:
+    head = a_head(
+        "Subject: Our newsletter",
+        "Message-ID: <1@example.org>",
+        "List-Id: Letters <Letters.Example.ORG>",
+        "List-Unsubscribe: <https://example.org/u/1>,",
+        " <mailto:leave@example.org>",
+        "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
+    )
+    assert head == Head(
+        sender_email="ana@example.org",
+        sender_name="Ana",
+        subject="Our newsletter",
+        date_sent=EARLIER,
+        received_at=NOW,
+        message_id="<1@example.org>",
+        list_id="letters.example.org",
+        list_unsubscribe="<https://example.org/u/1>, <mailto:leave@example.org>",
+        list_unsubscribe_post="List-Unsubscribe=One-Click",
+        keywords=head.keywords,
+        signs=Sign.ONE_CLICK,
+    )
+    assert keywords_of(head.keywords) == ("newsletter",)
+
+
+SENDERS = {
+    "plain": ("ana@example.org", ("ana@example.org", "")),
+    "with a name": ("Ana Pop <ana@example.org>", ("ana@example.org", "Ana Pop")),
+    "in capitals": ("ANA@Example.ORG", ("ana@example.org", "")),
+    "quoted": ('"Pop, Ana" <ana@example.org>', ("ana@example.org", "Pop, Ana")),
+    "with a quote in it": (r'"Ana \"A\" Pop" <ana@example.org>', ("ana@example.org", 'Ana "A" Pop')),
+    "encoded": ("=?utf-8?q?Ana_=C8=98erban?= <ana@example.org>", ("ana@example.org", "Ana Șerban")),
+    "all of it encoded": ("=?utf-8?q?Ana_=3Cana=40example=2Eorg=3E?=", ("ana@example.org", "Ana")),
+    "an address as name": ('"boss@bank.example" <evil@example.org>', ("evil@example.org", "boss@bank.example")),
+    "angles in the name": ('"<boss@bank.example>" <evil@example.org>', ("evil@example.org", "<boss@bank.example>")),
+    "two of them": ("Ana <ana@example.org>, Bob <bob@example.org>", ("ana@example.org", "Ana")),
+    "a comment": ("ana@example.org (Ana Pop)", ("ana@example.org", "Ana Pop")),
+    "no domain": ("root", ("root", "root")),
+    "without a space": ("Ana<ana@example.org>", ("ana@example.org", "Ana")),
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), SENDERS.values(), ids=SENDERS.keys())
+def test_senders(value: str, expected: tuple[str, str]) -> None:
+    head = read(f"From: {value}")
+    assert (head.sender_email, head.sender_name) == expected
+
+
+def test_several_senders_count_as_the_first() -> None:
+    assert read("From: ana@example.org", "From: bob@example.org").sender_email == "ana@example.org"
+
+
+def test_without_from_the_sender_field_counts() -> None:
+    assert read("Sender: ana@example.org").sender_email == "ana@example.org"
+
+
+@pytest.mark.parametrize("lines", [["Subject: Hello"], ["From:"], ["From: <>"], [""]], ids=repr)
+def test_a_mail_of_nobody_is_broken(lines: list[str]) -> None:
+    with pytest.raises(Broken):
+        read(*lines)
+
+
+def test_without_a_date_the_servers_counts_and_without_both_it_is_broken() -> None:
+    assert read("From: ana@example.org").date_sent == NOW
+    with pytest.raises(Broken):
+        read("From: ana@example.org", received_at=None)
+
+
+ABSURD = (
+    "Mon, 01 Jan 0000 00:00:00 +0000",
+    "Fri, 31 Dec 9999 23:59:59 -1200",
+    "Sun, 01 Mar 2026 12:30:05 +9999",
+    "Sun, 32 Mar 2026 12:30:05 +0000",
+    "Sun, 01 Mar 2026 25:30:05 +0000",
+    "Thu, 01 Jan 1970 00:00:00 +0000",
+    "yesterday",
+    "-1 -1 -1 -1:-1:-1 -1",
+    "Sun, 01 Mar 99999 12:30:05 +0000",
+)
+
+
+@pytest.mark.parametrize("value", ABSURD)
+def test_a_date_that_no_clock_shows_is_not_believed(value: str) -> None:
+    assert read("From: ana@example.org", f"Date: {value}").date_sent == NOW
+
+
+ODD = (
+    "1 Mar 2026 12:30:05 +0000",
+    "Sun, 1 Mar 2026 12:30:05 GMT",
+    "Sun, 01 Mar 2026 14:30:05 +0200 (EET)",
+    "Sun, 01 Mar 26 12:30:05 +0000",
+    "Sun,  1 Mar 2026 12:30:05 +0000",
+    "Sun, 01 Mar 2026 07:00:05 -0530",
+    "Sun, 01 Mar 2026 12:30:05 -0000",
+    "Sun, 01 Mar 2026 12:30:05",
+)
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_dates_are_read_in_every_form_that_is_in_use(value: str) -> None:
+    assert read("From: ana@example.org", f"Date: {value}").date_sent == EARLIER
+
+
+@given(
+    st.datetimes(datetime(1972, 1, 1), datetime(2098, 12, 31)),  # noqa: DTZ001
+    st.integers(-1439, 1439),
+)
+def test_the_quick_reader_of_dates_agrees_with_the_library(moment: datetime, minutes: int) -> None:
+    sign, offset = "-" if minutes < 0 else "+", abs(minutes)
+    there = moment.replace(tzinfo=UTC) + timedelta(minutes=minutes)
+    written = format_datetime(there).rpartition(" ")[0] + f" {sign}{offset // 60:02}{offset % 60:02}"
+    assert heads.moment(written) == parsedate_to_datetime(written).replace(tzinfo=parsedate_to_datetime(written).tzinfo or UTC)
+
+
+names = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30).map(
+    lambda text: " ".join(text.split())
+)
+
+
+@given(names, st.from_regex(r"[a-z][a-z0-9.+-]{0,20}[a-z0-9]@[a-z0-9]{1,20}\.example", fullmatch=True))
+def test_senders_agree_with_the_library(name: str, address: str) -> None:
+    written = formataddr((name, address))
+    expected = parseaddr(written)
+    head = read(f"From: {written}")
+    assert head.sender_email == expected[1].lower()
+    assert head.sender_name == " ".join(str(make_header(decode_header(expected[0]))).split())[:200]
+
+
+@given(names)
+def test_subjects_agree_with_the_library(subject: str) -> None:
+    written = Header(subject, "utf-8", header_name="Subject", maxlinelen=60).encode(linesep="\r\n")
+    block = f"From: ana@example.org\r\nSubject: {written}\r\n\r\n".encode()
+    library = email.message_from_bytes(block)["Subject"]
+    expected = str(make_header(decode_header(library)))
+    assert heads.read(block, NOW).subject == expected.replace("\r\n", "")
+
+
+WORDS = {
+    "two words are one": ("=?utf-8?q?caf=C3?= =?utf-8?q?=A9?=", "café"),
+    "text between": ("Un =?iso-8859-1?q?caf=E9?= noir", "Un café noir"),
+    "an unknown charset": ("=?klingon?q?caf=C3=A9?=", "café"),
+    "broken base64": ("=?utf-8?b?Y2Fmw6k?=", "café"),
+    "not base64 at all": ("=?utf-8?b?!?=", ""),
+    "no end": ("=?utf-8?q?caf", "=?utf-8?q?caf"),
+    "a language": ("=?utf-8*en?q?caf=C3=A9?=", "café"),
+    "NUL": ("=?utf-8?q?a=00b?=", "ab"),
+    "half a letter of UTF-16": ("=?utf-7?q?+2AA-?=", "?"),
+    "a line in it": ("=?utf-8?q?a=0D=0ABcc:_x?=", "a  Bcc: x"),
+    "not a charset": ("=?unicode_escape?q?=5Cud800?=", r"\ud800"),
+    "another kind of codec": ("=?hex?q?6162?=", "6162"),
+}
+
+
+@pytest.mark.parametrize(("written", "expected"), WORDS.values(), ids=WORDS.keys())
+def test_encoded_words(written: str, expected: str) -> None:
+    assert decoded(written) == expected
+
+
+def test_letters_that_should_have_been_encoded_are_read() -> None:
+    assert a_head("Subject: café").subject == "café"
+    assert a_head(b"Subject: caf\xe9").subject == "café"
+
+
+def test_what_no_database_keeps_is_left_out() -> None:
+    assert a_head(b"Subject: a\0b").subject == "ab"
+
+
+def test_what_is_absurdly_long_is_cut() -> None:
+    head = a_head("Subject: " + "sale " * 200_000, "List-Unsubscribe: <https://x.example/" + "y" * 1_000_000 + ">")
+    assert len(head.subject) == heads.LONGEST_TEXT
+    assert len(head.list_unsubscribe or "") == heads.LONGEST_FIELD
+
+
+def test_fields_that_are_there_twice_are_both_kept() -> None:
+    head = a_head("List-Unsubscribe: <https://evil.example/>", "list-unsubscribe: <https://example.org/>")
+    assert head.list_unsubscribe == "<https://evil.example/>\n<https://example.org/>"
+
+
+SIGNS = {
+    "List-Post: <mailto:all@example.org>": Sign.DISCUSSION,
+    "List-Post: NO (announcements)": Sign.ANNOUNCEMENTS,
+    "Precedence: Bulk": Sign.BULK,
+    "Precedence: first-class": 0,
+    "Feedback-ID: 1:2:3": Sign.BULK,
+    "X-CSA-Complaints: abuse@example.org": Sign.BULK,
+    "Auto-Submitted: auto-generated": Sign.AUTOMATIC,
+    "Auto-Submitted: no": 0,
+    "In-Reply-To: <1@example.org>": Sign.REPLY,
+    "LIST-UNSUBSCRIBE-POST: List-Unsubscribe=One-Click": Sign.ONE_CLICK,
+}
+
+
+@pytest.mark.parametrize(("line", "sign"), SIGNS.items(), ids=SIGNS.keys())
+def test_signs(line: str, sign: int) -> None:
+    assert a_head(line).signs == sign
+
+
+def test_lines_may_end_in_any_way() -> None:
+    block = b"From: ana@example.org\nSubject: a\n b\n\nSubject: of the body\n"
+    assert heads.read(block, NOW).subject == "a b"
+
+
+@given(st.binary(max_size=400), st.integers(0, 2**32))
+def test_nothing_that_a_stranger_writes_raises_anything_else(noise: bytes, seed: int) -> None:
+    chance = random.Random(seed)
+    block = bytearray(
+        b"From: =?utf-8?b?QW5h?= <ana@example.org>\r\nDate: Sun, 01 Mar 2026 12:30:05 +0000\r\n"
+        b"Subject: =?utf-8?q?caf=C3=A9?= sale\r\nList-Id: x <y.z>\r\nList-Unsubscribe: <https://e.org>,\r\n <mailto:x@y>\r\n"
+    )
+    for _ in range(10):
+        place = chance.randrange(len(block))
+        block[place : place + chance.randrange(3)] = noise[:chance.randrange(5)]
+    for sent in (bytes(block), noise, b"From: " + noise, b"From: a@b\r\nDate: " + noise, b"From: a@b\r\nSubject: " + noise):
+        try:
+            head = heads.read(sent, NOW)
+        except Broken:
+            continue
+        for value in vars(head).values():
+            if isinstance(value, str):
+                value.encode()  # as the database will
+                assert "\0" not in value
