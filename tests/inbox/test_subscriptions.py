@@ -299,6 +299,17 @@ def test_a_mail_with_nothing_but_an_invalid_way_says_so(db: Database, account: i
     assert (the(db).unsubscribe_method, the(db).unsubscribe_link) == ("invalid", "http://")
 
 
+def test_a_private_host_is_safe_where_it_is_allowed(db: Database, account: int) -> None:
+    a_mail(db, account, list_unsubscribe="<https://127.0.0.1/u?t=1>")
+    refresh(db, account)
+    assert not show(db)["methods"][0]["safe"]
+    with db.write() as tx:
+        assert subscriptions.show(tx, the(db).id, allowed=["127.0.0.1"])["methods"][0]["safe"]
+        tx.execute(sa.update(accounts).values(counted_to=0))
+        subscriptions.refresh(tx, account, now=LATER, allowed=["127.0.0.1"])
+    assert show(db)["methods"][0]["safe"]
+
+
 def test_a_body_is_enough(db: Database, account: int) -> None:
     a_mail(db, account, body=[a_way()])
     refresh(db, account)

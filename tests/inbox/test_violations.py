@@ -196,7 +196,7 @@ def test_each_is_told_with_all_that_matters(db: Database) -> None:
 
 def test_of_many_the_ten_worst_are_named(db: Database, account: int) -> None:
     for number in range(12):
-        columns = {"emails_after_unsubscribe": number, "violation_count": 1, "last_violation_at": NOW}
+        columns: dict[str, Any] = {"emails_after_unsubscribe": number, "violation_count": 1, "last_violation_at": NOW}
         an_unsubscribed(db, account, f"n{number}@shop.example", **columns)
     assert [one["emails_after_unsubscribe"] for one in summary(db)["worst_offenders"]] == [*range(11, 1, -1)]
 

@@ -1,6 +1,6 @@
 """What stored mails offer to whoever wants no more of them. Between mails recency alone decides: the newest wins."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -29,13 +29,13 @@ def may_offer(columns: Any = m) -> sa.ColumnElement[bool]:
     return sa.or_(columns.list_unsubscribe.is_not(None), columns.body_ways != NOTHING)
 
 
-def ways_of(mail: Any) -> tuple[Way, ...]:
-    """All ways out of a mail, of its header and its body, best first."""
+def ways_of(mail: Any, *, allowed: Collection[str] = ()) -> tuple[Way, ...]:
+    """All ways out of a mail, of its header and its body, best first; `allowed` hosts may be private."""
     from gna.inbox import methods
 
     field, post = _lines(mail.list_unsubscribe), _lines(mail.list_unsubscribe_post)
     domain = mail.sender_email.rpartition("@")[2]
-    header = methods.ways(Offers(field, post), sender=domain) if field else ()
+    header = methods.ways(Offers(field, post), allowed=allowed, sender=domain) if field else ()
     if not mail.body_ways:
         return header
     every: dict[tuple[str, str], Way] = {}
@@ -44,14 +44,14 @@ def ways_of(mail: Any) -> tuple[Way, ...]:
     return tuple(sorted(every.values(), key=methods.rank))
 
 
-def newest(tx: Connection, account_id: int, sender: str) -> Offered | None:
+def newest(tx: Connection, account_id: int, sender: str, *, allowed: Collection[str] = ()) -> Offered | None:
     """The ways of the sender's newest mail that has any."""
     seen = set()
     for mail in walk(tx, account_id, sender):
         # Some senders repeat for years what leads nowhere.
         if mail.body_ways or mail.list_unsubscribe not in seen:
             seen.add(mail.list_unsubscribe)
-            if ways := ways_of(mail):
+            if ways := ways_of(mail, allowed=allowed):
                 return Offered(mail.id, ways)
     return None
 

@@ -56,8 +56,8 @@ class Refreshed:
         return Refreshed(self.new + other.new, self.violations + other.violations)
 
 
-def refresh(tx: Connection, account_id: int, *, now: datetime) -> Refreshed:
-    """Count the mails that are not counted yet; a second time changes nothing."""
+def refresh(tx: Connection, account_id: int, *, now: datetime, allowed: Collection[str] = ()) -> Refreshed:
+    """Count the mails that are not counted yet; a second time changes nothing. `allowed` hosts may be private."""
     # Whoever else counts the same mailbox waits here.
     counted_to = tx.scalar(sa.select(a.counted_to).where(a.id == account_id).with_for_update())
     if counted_to is None:
@@ -66,7 +66,7 @@ def refresh(tx: Connection, account_id: int, *, now: datetime) -> Refreshed:
     found = Refreshed()
     for start in range(counted_to, newest, ROUND):
         for emails in _senders(tx, account_id, start):
-            found += _count(tx, account_id, emails, now=now)
+            found += _count(tx, account_id, emails, now=now, allowed=allowed)
     tx.execute(sa.update(accounts).where(a.id == account_id).values(counted_to=max(counted_to, newest)))
     return found
 
@@ -78,13 +78,15 @@ def _senders(tx: Connection, account_id: int, start: int) -> Iterator[Sequence[s
     yield from (emails[first : first + CHUNK] for first in range(0, len(emails), CHUNK))
 
 
-def _count(tx: Connection, account_id: int, emails: Sequence[str], *, now: datetime) -> Refreshed:
+def _count(
+    tx: Connection, account_id: int, emails: Sequence[str], *, now: datetime, allowed: Collection[str]
+) -> Refreshed:
     """Bring the subscriptions of these senders to what their mails say now."""
     theirs = sa.select(subscriptions).where(s.account_id == account_id, s.sender_email.in_(emails))
     known = {row.sender_email: row for row in tx.execute(theirs)}
     found = list(senders.added_up(tx, account_id, emails))
     is_open = [sender for sender in found if not (row := known.get(sender.email)) or not row.keep_subscription]
-    ways = _ways(tx, account_id, is_open)
+    ways = _ways(tx, account_id, is_open, allowed)
     records = [_record(sender, known.get(sender.email), ways.get(sender.email)) for sender in found]
     new = [record for record in records if record["sender_email"] not in known]
     if new:
@@ -95,16 +97,16 @@ def _count(tx: Connection, account_id: int, emails: Sequence[str], *, now: datet
     return Refreshed(len(new), violations.count(tx, account_id, emails) if has_left else 0)
 
 
-def _ways(tx: Connection, account_id: int, found: Sequence[Sender]) -> dict[str, Offered]:
+def _ways(tx: Connection, account_id: int, found: Sequence[Sender], allowed: Collection[str]) -> dict[str, Offered]:
     """What the newest mail of each sender offers that offers anything."""
     newest = [sender.way_mail_id for sender in found if sender.way_mail_id]
     some = sa.select(m.id, m.sender_email, m.list_unsubscribe, m.list_unsubscribe_post, m.body_ways)
     ways = {}
     for mail in tx.execute(some.where(m.id.in_(newest))).all():
         # A field may be there and say nothing; an older mail may say more.
-        its = offered.ways_of(mail)
+        its = offered.ways_of(mail, allowed=allowed)
         sender = mail.sender_email
-        best = Offered(mail.id, its) if its else offered.newest(tx, account_id, sender)
+        best = Offered(mail.id, its) if its else offered.newest(tx, account_id, sender, allowed=allowed)
         if best:
             ways[sender] = best
     return ways
@@ -180,20 +182,27 @@ def find_many(tx: Connection, ids: Sequence[int]) -> list[dict[str, Any]]:
     return [found[subscription_id] for subscription_id in ids]
 
 
-def show(tx: Connection, subscription_id: int, *, allowed: Collection[str] = ()) -> dict[str, Any]:
-    """One subscription with its ways out, what was offered before, and what was tried; `allowed` hosts are spared."""
-    from gna.inbox import methods
+def show(tx: Connection, subscription_id: int, *, allowed: Collection[str] | None = None) -> dict[str, Any]:
+    """One subscription with its ways out, what was offered before, and what was tried.
 
+    The ways are judged as they were when they were found, or anew where `allowed` hosts are spared.
+    """
     row = subscription(tx, subscription_id)
     [found] = find_many(tx, [subscription_id])
     tried = tx.execute(sa.select(attempts).where(t.subscription_id == row.id).order_by(t.id.desc()))
     return found | {
         "advice": ADVICE[Kind(row.kind)],
-        "methods": [methods.rejudged(Way.restored(way), allowed=allowed).shown() for way in row.ways or ()],
+        "methods": [_judged(Way.restored(way), allowed).shown() for way in row.ways or ()],
         "seal": tx.scalar(sa.select(m.seal).where(m.id == row.way_mail_id)) if row.way_mail_id else None,
         "history": history.of(tx, row),
         "attempts": [_in_json(attempt._asdict()) for attempt in tried],
     }
+
+
+def _judged(way: Way, allowed: Collection[str] | None) -> Way:
+    from gna.inbox import methods
+
+    return way if allowed is None else methods.rejudged(way, allowed=allowed)
 
 
 def keep(tx: Connection, ids: Sequence[int], *, now: datetime) -> int:
@@ -203,7 +212,7 @@ def keep(tx: Connection, ids: Sequence[int], *, now: datetime) -> int:
     return tx.execute(kept.values(keep_subscription=True, kept_at=now, updated_at=now)).rowcount
 
 
-def unkeep(tx: Connection, ids: Sequence[int], *, now: datetime) -> int:
+def unkeep(tx: Connection, ids: Sequence[int], *, now: datetime, allowed: Collection[str] = ()) -> int:
     """Protect these no more: the newest way out counts again, at once. Says how many were kept before."""
     find_many(tx, ids)
     theirs = sa.select(s.account_id, s.sender_email).where(s.id.in_(ids), s.keep_subscription)
@@ -211,7 +220,7 @@ def unkeep(tx: Connection, ids: Sequence[int], *, now: datetime) -> int:
     thawed = sa.update(subscriptions).where(s.id.in_(ids), s.keep_subscription)
     tx.execute(thawed.values(keep_subscription=False, kept_at=None, updated_at=now))
     for account_id, some in groupby(frozen, key=lambda row: row.account_id):
-        _count(tx, account_id, [row.sender_email for row in some], now=now)
+        _count(tx, account_id, [row.sender_email for row in some], now=now, allowed=allowed)
     return len(frozen)
 
 
