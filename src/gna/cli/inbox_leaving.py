@@ -116,7 +116,8 @@ class Leaver:
         """Whether somebody types, or has written into the pipe, the one word."""
         self.console.print(QUESTION, end="")
         answer = sys.stdin.readline() if sys.stdin else ""
-        if not answer.endswith("\n"):
+        # Only at a terminal somebody has pressed enter here.
+        if not (answer.endswith("\n") and sys.stdin.isatty()):
             self.console.print()
         return answer.strip().lower() == "yes"
 
