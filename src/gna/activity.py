@@ -49,6 +49,12 @@ class Verb(StrEnum):
     FEED_CHECKED = "feed_checked"
     FEED_SKIPPED = "feed_skipped"
     FEED_REMOVED = "feed_removed"
+    INBOX_SCANNED = "inbox_scanned"
+    INBOX_KEPT = "inbox_kept"
+    INBOX_UNKEPT = "inbox_unkept"
+    # A subscription of our own was left, or that did not work.
+    INBOX_LEFT = "inbox_left"
+    INBOX_TRIED = "inbox_tried"
 
 
 # The parts of the admin, each with the first words of its verbs.
@@ -57,6 +63,7 @@ AREAS = {
     "subscribers": ("subscriber", "subscribers", "confirmation", "import"),
     "feeds": ("feed",),
     "letters": ("bounce", "dead"),
+    "inbox": ("inbox",),
 }
 
 

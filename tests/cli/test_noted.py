@@ -14,6 +14,8 @@ from tests.blog import Blog
 from tests.cli.commands import Done, running
 from tests.desk import in_an_hour
 from tests.factories import a_subscriber
+from tests.inbox.factories import a_subscription, a_way, an_account
+from tests.servers.web import Web
 
 Shell = Callable[..., Done]
 
@@ -112,3 +114,24 @@ def test_a_user_without_a_name_is_at_the_command_line_too(monkeypatch: pytest.Mo
     with db.write() as tx:
         noted.note(tx, Verb.CAMPAIGN_SENT)
         assert tx.scalar(sa.select(activity.c.who)) == "command line"
+
+
+def test_what_is_done_with_the_inbox(gna: Shell, db: Database, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INBOX_ALLOW_PRIVATE_HOSTS", "127.0.0.1")
+    monkeypatch.setenv("INBOX_REQUEST_DELAY", "0")
+    account = an_account(db)
+    works = str(a_subscription(db, account, way=a_way(web.serves("/leave", "Bye") + "?u=1")))
+    broken = str(a_subscription(db, account, "news@blog.example", way=a_way(web.at("/nothing?u=1"))))
+    gna("inbox", "scan")
+    gna("inbox", "keep", works)
+    gna("inbox", "unsubscribe", works, "--yes")
+    gna("inbox", "unkeep", works)
+    gna("inbox", "unsubscribe", works, "--dry-run")
+    gna("inbox", "unsubscribe", works, broken, "--yes")
+    assert was_noted(db) == [
+        (Verb.INBOX_SCANNED, ""),
+        (Verb.INBOX_KEPT, "shop.example"),
+        (Verb.INBOX_UNKEPT, "shop.example"),
+        (Verb.INBOX_LEFT, "shop.example"),
+        (Verb.INBOX_TRIED, "blog.example"),
+    ]

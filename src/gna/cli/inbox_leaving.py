@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gna.activity import Verb
 from gna.cli import screen, start
 from gna.cli.inbox_views import Json, attempt_line, named, way_lines
+from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import GnaError, NotFound
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from sqlalchemy.engine import Connection
 
     from gna.inbox.unsubscribe import Pace
 
@@ -34,14 +37,14 @@ def keep(ids: Ids) -> None:
     """Keep subscriptions: nothing unsubscribes from them, and their way out stays as it is."""
     from gna.inbox import subscriptions
 
-    _each(ids, subscriptions.keep, "is kept")
+    _each(ids, Verb.INBOX_KEPT, subscriptions.keep, "is kept")
 
 
 def unkeep(ids: Ids) -> None:
     """Keep subscriptions no more; what their newest mail offers counts again."""
     from gna.inbox import subscriptions
 
-    _each(ids, subscriptions.unkeep, "is not kept any more")
+    _each(ids, Verb.INBOX_UNKEPT, subscriptions.unkeep, "is not kept any more")
 
 
 def unsubscribe(
@@ -101,7 +104,11 @@ class Leaver:
             return would
         if asks and not self._is_sure():
             return would | {"status": "refused", "message": ABORTED}
-        return self._act(id, dry_run=False)
+        done = self._act(id, dry_run=False)
+        if done["status"] != "refused":
+            with self.db.write() as tx:
+                _note(tx, Verb.INBOX_LEFT if done["status"] == "success" else Verb.INBOX_TRIED, id)
+        return done
 
     def _act(self, id: int, *, dry_run: bool) -> dict[str, Any]:
         from gna.inbox.unsubscribe import unsubscribe
@@ -152,7 +159,7 @@ def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "", f"careful: {STRANGER}"
 
 
-def _each(ids: list[int], act: Callable[..., Any], says: str) -> None:
+def _each(ids: list[int], verb: Verb, act: Callable[..., Any], says: str) -> None:
     """Do it to each subscription; one that is not there keeps no other from it."""
     failed = False
     with start.opened() as (_, db):
@@ -160,6 +167,7 @@ def _each(ids: list[int], act: Callable[..., Any], says: str) -> None:
             try:
                 with db.write() as tx:
                     timed(act)(tx, [id])
+                    _note(tx, verb, id)
             except GnaError as error:
                 failed = True
                 print(f"gna: {error}", file=sys.stderr)
@@ -167,3 +175,10 @@ def _each(ids: list[int], act: Callable[..., Any], says: str) -> None:
                 print(f"{id} {says}.")
     if failed:
         raise typer.Exit(1)
+
+
+def _note(tx: "Connection", verb: Verb, id: int) -> None:
+    """Write down what was done to whose mails; their domain is enough."""
+    from gna.inbox.table import subscription
+
+    note(tx, verb, about=subscription(tx, id).sender_domain, target=str(id))

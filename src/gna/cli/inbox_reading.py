@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gna import log
+from gna.activity import Verb
 from gna.cli import screen, start
 from gna.cli.inbox_views import Json, show_table
+from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import GnaError, NotFound
@@ -69,6 +71,8 @@ def _scan(
     """Read one mailbox; what goes wrong with it keeps no other from being read."""
     from gna.inbox import scan
 
+    with db.write() as tx:
+        note(tx, Verb.INBOX_SCANNED, target=str(account["id"]))
     email = screen.clean(account["email"])
     one = {"email": account["email"], "new": 0, "errors": 0, "violations": 0, "error": None}
     try:
