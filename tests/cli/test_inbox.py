@@ -1,9 +1,14 @@
 """`gna inbox`: looking at what was found, keeping it, and reading mails."""
 
 import json
+import subprocess
+import sys
+import tarfile
+import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +126,7 @@ class TestShow:
 
     def test_what_was_left_says_who_kept_sending(self, gna: Run, db: Database, account: int) -> None:
         last = clock.now()
-        sums = {"violation_count": 3, "emails_after_unsubscribe": 3, "last_violation_at": last}
+        sums: dict[str, Any] = {"violation_count": 3, "emails_after_unsubscribe": 3, "last_violation_at": last}
         said = gna("show", str(an_unsubscribed(db, account, **sums))).out
         assert "left, 3 since" in said
         assert f"{last:%Y-%m-%d %H:%M} UTC" in said
@@ -191,10 +196,72 @@ class TestScan:
         assert gna("scan", *options).code == 2
 
 
+RAW = (
+    b"From: news@shop.example\nSubject: Sale\nDate: Mon, 02 Jan 2023 10:00:00 +0000\nList-Unsubscribe: <%s>\n\nHello\n"
+)
+LINK = b"https://lists.example.net/leave?u=1"
+
+
+class TestAudit:
+    @pytest.fixture
+    def mails(self, tmp_path: Path) -> Path:
+        """One mail, in every form."""
+        raw = RAW % LINK
+        (tmp_path / "one.eml").write_bytes(raw)
+        (tmp_path / "all.mbox").write_bytes(b"From x Thu Jan  1 00:00:00 2026\n" + raw)
+        maildir = tmp_path / "Maildir"
+        for name in ("cur", "new", "tmp"):
+            (maildir / name).mkdir(parents=True)
+        (maildir / "cur" / "1:2,S").write_bytes(raw)
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "folder" / "one.eml").write_bytes(raw)
+        with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as archive:
+            archive.write(tmp_path / "all.mbox", "Takeout/Mail/All mail.mbox")
+        with tarfile.open(tmp_path / "takeout.tgz", "w:gz") as archive:
+            archive.add(tmp_path / "all.mbox", "Takeout/Mail/All mail.mbox")
+        return tmp_path
+
+    @pytest.mark.parametrize("name", ["one.eml", "all.mbox", "Maildir", "folder", "takeout.zip", "takeout.tgz"])
+    def test_every_form_is_read(
+        self, gna: Run, mails: Path, name: str, monkeypatch: pytest.MonkeyPatch, database_url: str
+    ) -> None:
+        # Whoever opened this would fail.
+        monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+        before = sorted(mails.rglob("*"))
+        said = json.loads(gna("audit", name, "--json").out)
+        assert (said["messages"], len(said["items"])) == (1, 1)
+        item = said["items"][0]
+        assert set(SUBSCRIPTION) - {"id"} <= item.keys()
+        assert (item["sender_email"], item["confidence"]) == ("news@shop.example", 42)
+        assert item["unsubscribe_link"] == LINK.decode()
+        assert sorted(mails.rglob("*")) == before
+
+    def test_a_table_for_people(self, gna: Run, mails: Path) -> None:
+        said = " ".join(gna("audit", "one.eml").out.split())
+        assert "1 42 news@shop.example" in said
+        assert said.endswith("1 mails, 1 senders")
+
+    def test_what_is_not_there_or_no_mail_is_refused(self, gna: Run, tmp_path: Path) -> None:
+        (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        for name in ("nothing.mbox", "picture.png"):
+            assert refused(gna("audit", name, "--json"))
+
+    def test_a_sender_cannot_speak_to_the_terminal(self, gna: Run, tmp_path: Path) -> None:
+        (tmp_path / "evil.eml").write_bytes((RAW % LINK).replace(b"news@", b"n\x1b[2Jews\x9b@"))
+        for options in ((), ("--json",)):
+            assert is_harmless(gna("audit", "evil.eml", *options))
+
+
+def test_a_command_starts_without_what_only_the_inbox_needs() -> None:
+    heavy = "imaplib selectolax publicsuffixlist keyring rich.table gna.inbox.scan gna.inbox.methods gna.inbox.offers"
+    code = f"import sys, gna.cli.main; print([name for name in {heavy.split()} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 class TestScreen:
     def test_a_sender_cannot_speak_to_the_terminal(self, gna: Run, db: Database, account: int) -> None:
         way = a_way(f"https://shop.example/{EVIL}", warnings=(EVIL,), error=EVIL, to=EVIL, subject=EVIL)
-        texts = {"sender_name": EVIL, "list_id": EVIL, "reasons": [EVIL], "way": way}
+        texts: dict[str, Any] = {"sender_name": EVIL, "list_id": EVIL, "reasons": [EVIL], "way": way}
         number = a_subscription(db, account, f"{EVIL}@shop.example", **texts)
         an_attempt(db, number, error_message=EVIL)
         for command in (("list",), ("show", str(number)), ("unsubscribe", str(number), "--dry-run")):

@@ -13,7 +13,7 @@ from gna.cli.inbox_views import Json, show_table
 from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database
-from gna.errors import GnaError, NotFound
+from gna.errors import GnaError, NotFound, Refused
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -58,11 +58,16 @@ def audit(
     with _bar("Reading") as bar:
         task = bar.add_task("", total=None)
         found = audit.audit(file, tell=lambda done: bar.update(task, completed=done))
+    if found["errors"] and not found["messages"]:
+        raise Refused(
+            f"No mail can be read in {file}: it should be an mbox, a Maildir, .eml files or a Takeout archive."
+        )
     if json:
         screen.print_json(found)
         return
     show_table(found["items"])
-    screen.console().print(f"{found['messages']:,} mails, {len(found['items']):,} senders", style="dim")
+    broken = f"; {found['errors']:,} could not be read" if found["errors"] else ""
+    screen.console().print(f"{found['messages']:,} mails, {len(found['items']):,} senders{broken}", style="dim")
 
 
 def _scan(
