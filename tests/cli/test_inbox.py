@@ -1,11 +1,14 @@
 """`gna inbox`: looking at what was found, keeping it, and reading mails."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -250,6 +253,28 @@ class TestAudit:
         (tmp_path / "evil.eml").write_bytes((RAW % LINK).replace(b"news@", b"n\x1b[2Jews\x9b@"))
         for options in ((), ("--json",)):
             assert is_harmless(gna("audit", "evil.eml", *options))
+
+
+def test_a_bar_is_drawn_on_a_terminal_and_only_there(tmp_path: Path) -> None:
+    (tmp_path / "all.mbox").write_bytes(b"From x Thu Jan  1 00:00:00 2026\n%s\n" % (RAW % LINK) * 1200)
+    command = [sys.executable, "-m", "gna", "inbox", "audit", "all.mbox", "--json"]
+    screen, terminal = pty.openpty()
+    environ = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=terminal) as process:
+        os.close(terminal)
+        drawn = "".join(read(screen))
+        out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["messages"] == 1200
+    assert "Reading" in drawn
+    quiet = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == (out, b"")
+
+
+def read(screen: int) -> Iterator[str]:
+    """What is drawn on a terminal, until nobody draws any more."""
+    with suppress(OSError), open(screen, "rb", buffering=0) as opened:
+        while piece := opened.read(1000):
+            yield piece.decode(errors="replace")
 
 
 def test_a_command_starts_without_what_only_the_inbox_needs() -> None:
