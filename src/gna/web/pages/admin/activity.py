@@ -12,6 +12,7 @@ from starlette.routing import Route
 from gna import activity
 from gna.campaigns.table import campaigns
 from gna.feeds.table import feeds
+from gna.inbox.table import subscriptions
 from gna.subscribers.imports import imports
 from gna.web.ground import ground
 from gna.web.pages.admin.shell import N_, beyond, paging, screen
@@ -22,6 +23,7 @@ PLACES = {
     "delivery": (campaigns, "/admin/campaigns/{}"),
     "feed": (feeds, "/admin/feeds/{}"),
     "import": (imports, "/admin/import/{}"),
+    "inbox": (subscriptions, "/admin/inbox/{}"),
 }
 AREAS = (
     ("", N_("Everything")),
@@ -29,6 +31,7 @@ AREAS = (
     ("subscribers", N_("Subscribers")),
     ("feeds", N_("Feeds")),
     ("letters", N_("Letters")),
+    ("inbox", N_("Inbox")),
 )
 
 
@@ -51,7 +54,9 @@ def _look(tx: Connection, /, **asked: Any) -> tuple[list[dict[str, Any]], int]:
 def _there(tx: Connection, table: sa.Table, entries: Iterable[dict[str, Any]]) -> set[str]:
     """Those of the things that have not been deleted since."""
     targets = {entry["target"] for entry in entries if entry["target"]}
-    return set(tx.scalars(sa.select(table.c.id).where(table.c.id.in_(targets))))
+    # Some have numbers for ids; what is noted is text.
+    its_id = sa.cast(table.c.id, sa.Text) if isinstance(table.c.id.type, sa.Integer) else table.c.id
+    return set(tx.scalars(sa.select(its_id).where(its_id.in_(targets))))
 
 
 def _href(entry: dict[str, Any], there: dict[sa.Table, set[str]]) -> str | None:

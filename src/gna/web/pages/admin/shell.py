@@ -53,6 +53,7 @@ NAVIGATION = (
     ("/admin/feeds", N_("Feeds"), "feeds", "f"),
     ("/admin/bounces", N_("Bounces"), "bounces", "b"),
     ("/admin/dead-letters", N_("Dead letters"), "dead_letters", "d"),
+    ("/admin/inbox", N_("Inbox"), "inbox", "i"),
     ("/admin/activity", N_("Activity"), "activity", "a"),
     ("/admin/settings", N_("Settings"), "settings", "e"),
     ("/admin/mailbox", N_("Mailbox"), "mailbox", "m"),

@@ -1,11 +1,19 @@
 """Numbers and moments as the visitor's language writes them, for the templates of the admin."""
 
+import re
 from datetime import UTC, datetime
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
 from gna import clock
+
+# What turns letters around, or takes a place without being seen; and halves of letters, which no page can hold.
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 def moment_of(value: datetime | str) -> datetime:
@@ -55,4 +63,10 @@ def iso(value: datetime | str) -> str:
     return clock.iso(moment_of(value))
 
 
-FILTERS = {"number": number, "percent": percent, "moment": moment, "exact": exact, "iso": iso}
+def plain(text: str | None, most: int = 200) -> str:
+    """What a stranger wrote, as nothing but letters, and not too many of them."""
+    seen = UNSEEN.sub(UNKNOWN, (text or "")[: most + 1])
+    return f"{seen[:most]}…" if len(seen) > most else seen
+
+
+FILTERS = {"number": number, "percent": percent, "moment": moment, "exact": exact, "iso": iso, "plain": plain}
