@@ -146,13 +146,18 @@ def listed(
     kept: bool | None = None,
     status: str | None = None,
     q: str = "",
+    violating: bool = False,
+    newest_first: bool = False,
     page: int,
     per_page: int,
 ) -> tuple[list[dict[str, Any]], int]:
-    """One page of subscriptions, the surest first, and how many there are."""
+    """One page of subscriptions, the surest or the newest first, and how many there are."""
     wanted = _wanted(account=account, kind=kind, kept=kept, status=status, q=q)
+    if violating:
+        wanted.append(s.violation_count > 0)
+    order = (s.last_seen.desc(),) if newest_first else (s.confidence.desc(), s.sender_email)
     total = tx.scalar(sa.select(sa.func.count()).select_from(subscriptions.join(accounts)).where(*wanted)) or 0
-    some = _with_account().where(*wanted).order_by(s.confidence.desc(), s.sender_email, s.id)
+    some = _with_account().where(*wanted).order_by(*order, s.id)
     return [shown(row) for row in tx.execute(some.limit(per_page).offset((page - 1) * per_page))], total
 
 

@@ -124,6 +124,13 @@ async def unsubscribe(
     return _result(case, status, f"{outcome.message}{_doubt(case)}", outcome.what)
 
 
+def plan(tx: Connection, settings: Settings, subscription_id: int) -> tuple[Way, str | None]:
+    """The way that would be gone, and why it cannot be, as far as that is known without asking for a password."""
+    case = _case(tx, subscription_id)
+    errand = _errand(case, settings)
+    return errand.way, _objection(case, methods.find(case.row.unsubscribe_method), errand, settings)
+
+
 def _case(tx: Connection, subscription_id: int) -> Case:
     row = subscription(tx, subscription_id)
     account = tx.execute(sa.select(accounts).where(a.id == row.account_id)).one()
