@@ -21,6 +21,7 @@ from gna.web.attention import Need, needs
 from tests.conftest import settings_for
 from tests.desk import Desk
 from tests.factories import a_message
+from tests.inbox.factories import an_account, an_unsubscribed
 
 NOW = clock.now()
 
@@ -145,3 +146,15 @@ def test_a_confirmation_that_waits_for_another_try_is_told(well: Database, setti
     [need] = found(well, settings)
     assert (need.kind, need.bad, "451 Not now" in need.why) == ("letters_wait", True, True)
     assert "ana@example.org" not in need.why
+
+
+def test_who_sends_on_after_one_has_unsubscribed_is_told_for_a_week(well: Database, settings: Settings) -> None:
+    account = an_account(well)
+    for number, ago in enumerate((1, 6, 8)):
+        sums: dict[str, Any] = {
+            "violation_count": 1,
+            "emails_after_unsubscribe": 1,
+            "last_violation_at": NOW - timedelta(days=ago),
+        }
+        an_unsubscribed(well, account, f"news@shop{number}.example", **sums)
+    assert found(well, settings) == [Need("kept_sending", "/admin/inbox/violations", number=2)]

@@ -5,7 +5,7 @@ One more is one more function in `LOOKS`, and its sentence in `templates/admin/a
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -18,7 +18,11 @@ from gna.config import Settings
 from gna.delivery import bounces, dead_letters, mailings
 from gna.feeds.poll import FAILURES
 from gna.feeds.table import f, feed_entries, feeds
+from gna.inbox.table import s, subscriptions
 from gna.jobs import workers
+
+# What a sender did longer ago is told on the pages of the inbox alone.
+LATELY = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,12 @@ def _bounces(scene: Scene) -> Iterator[Need]:
         yield Need("bounces", "/admin/bounces", number=number)
 
 
+def _kept_sending(scene: Scene) -> Iterator[Need]:
+    lately = sa.select(sa.func.count()).select_from(subscriptions).where(s.last_violation_at > scene.now - LATELY)
+    if number := scene.tx.scalar(lately):
+        yield Need("kept_sending", "/admin/inbox/violations", number=number)
+
+
 LOOKS: tuple[Callable[[Scene], Iterator[Need]], ...] = (
     _no_worker,
     _settings,
@@ -120,4 +130,5 @@ LOOKS: tuple[Callable[[Scene], Iterator[Need]], ...] = (
     _drafts_of_feeds,
     _dead_letters,
     _bounces,
+    _kept_sending,
 )
