@@ -58,6 +58,7 @@ def _tab(browser: Browser, gna: Gna, scheme: str) -> Iterator[Page]:
 def _light(page: Page) -> None:
     _take(page, "/admin", "overview")
     _take(page, "/admin/subscribers", "subscribers")
+    _take(page, "/admin/inbox", "inbox")
     page.goto("/admin/campaigns?state=draft")
     _take(page, page.locator("a.row").first.get_attribute("href") or "", "compose")
     page.goto("/admin/campaigns?state=published")

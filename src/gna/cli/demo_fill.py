@@ -13,6 +13,7 @@ from gna.campaigns import writing
 from gna.campaigns.states import Sending, State
 from gna.campaigns.table import campaigns, deliveries
 from gna.campaigns.writing import Wish
+from gna.cli import demo_inbox
 from gna.cli.demo_texts import BODY, DRAFT, FIRST_NAMES, LAST_NAMES, NEXT, SUBJECTS
 from gna.delivery import bounces
 from gna.delivery.bounces import Bounce
@@ -57,6 +58,7 @@ def fill(tx: Connection, *, now: datetime) -> None:
     writing.create(tx, Wish({"subject": DRAFT, "body": BODY, "body_format": "markdown"}), now=now)
     _trouble(tx, chance, people, now)
     _feed(tx, now)
+    demo_inbox.fill(tx, chance, now=now)
 
 
 def _trouble(tx: Connection, chance: random.Random, people: list[dict[str, Any]], now: datetime) -> None:
