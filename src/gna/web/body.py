@@ -1,6 +1,7 @@
 """Reading what was sent: JSON or a form, within limits."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,8 @@ from fastapi import Request
 
 from gna.errors import NotFound, Refused, UnsupportedType
 
+# The largest id of those that are numbers.
+LARGEST = 2**31 - 1
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -16,6 +19,13 @@ def parse_id(text: str) -> str:
     if "\0" in text:
         raise NotFound("There is no such thing")
     return text
+
+
+def parse_number(text: str) -> int:
+    """The same of an id that is a number."""
+    if not re.fullmatch(r"[0-9]{1,10}", text) or int(text) > LARGEST:
+        raise NotFound("There is no such thing")
+    return int(text)
 
 
 def content_type(request: Request) -> str:

@@ -1,0 +1,136 @@
+"""What an admin does with their own mail: scan it, keep subscriptions, leave them."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from fastapi import Request
+from sqlalchemy.engine import Connection
+
+from gna import log
+from gna.activity import Verb
+from gna.db import Database, timed
+from gna.errors import GnaError, NotAllowedNow, Refused
+from gna.inbox import accounts, subscriptions
+from gna.inbox.table import subscription as the_subscription
+from gna.inbox.unsubscribe import Pace, Result
+from gna.inbox.unsubscribe import unsubscribe as leave
+from gna.web.desk import do
+from gna.web.ground import Ground, ground
+
+if TYPE_CHECKING:
+    from gna.inbox.scan import Progress, Scanned
+
+logger = log.get(__name__)
+
+
+@dataclass
+class Scan:
+    """A look through a mailbox that began here: how far it is, then how it ended."""
+
+    is_running: bool = True
+    progress: "Progress | None" = None
+    found: "Scanned | None" = None
+    # Why it ended too soon; what is nobody's fault but ours is in the log.
+    error: str = ""
+    is_our_fault: bool = False
+
+
+# The scans of this process, by mailbox. They end with it; the next one goes on where the last one stopped.
+_scans: WeakKeyDictionary[Database, dict[int, Scan]] = WeakKeyDictionary()
+# One for the whole process: two admins together ask no faster than one.
+_paces: WeakKeyDictionary[Database, Pace] = WeakKeyDictionary()
+
+
+class _Leaving(Exception):
+    """The server was told to stop."""
+
+
+def scans(request: Request) -> dict[int, Scan]:
+    """What runs here, and what has ended, by mailbox."""
+    return _scans.setdefault(ground(request).db, {})
+
+
+async def scan(request: Request, account_id: int) -> None:
+    """Begin to look through a mailbox, aside; the page shows how far it is."""
+    known = scans(request)
+    if account_id in known and known[account_id].is_running:
+        raise NotAllowedNow("This mailbox is being scanned already")
+    known[account_id] = Scan()
+    try:
+        await do(request, Verb.INBOX_SCANNED, accounts.get, account_id)
+    except BaseException:
+        del known[account_id]
+        raise
+    # A thread that nobody waits for: a server that stops does not wait for a slow mailbox.
+    threading.Thread(target=_scan, args=(ground(request), account_id, known[account_id]), daemon=True).start()
+
+
+async def keep(request: Request, chosen: Sequence[int]) -> None:
+    """Protect subscriptions from being left."""
+    await _some(request, Verb.INBOX_KEPT, subscriptions.keep, chosen)
+
+
+async def unkeep(request: Request, chosen: Sequence[int]) -> None:
+    """Protect them no more."""
+    await _some(request, Verb.INBOX_UNKEPT, subscriptions.unkeep, chosen)
+
+
+async def unsubscribe(request: Request, subscription_id: int) -> Result:
+    """Leave a subscription now, and say what became of it."""
+    here = ground(request)
+    result = await leave(here.db, here.settings, subscription_id, pace=pace_of(here))
+    if result.status != "refused":
+        verb = Verb.INBOX_LEFT if result.status == "success" else Verb.INBOX_TRIED
+        await do(request, verb, _senders, [subscription_id], about=str, target=str(subscription_id))
+    return result
+
+
+async def _some(request: Request, verb: Verb, action: Any, chosen: Sequence[int]) -> None:
+    if not chosen:
+        raise Refused("Choose something first")
+
+    def both(tx: Connection, *, now: datetime) -> str:
+        action(tx, chosen, now=now)
+        return _senders(tx, chosen)
+
+    await do(request, verb, timed(both), about=str, target=str(chosen[0]) if len(chosen) == 1 else None)
+
+
+def _senders(tx: Connection, chosen: Sequence[int]) -> str:
+    """Whose mails they are: their domains."""
+    return ", ".join(sorted({the_subscription(tx, one).sender_domain for one in chosen}))
+
+
+def pace_of(here: Ground) -> Pace:
+    """How fast this process may ask others."""
+    if here.db not in _paces:
+        _paces[here.db] = Pace(here.settings.inbox_request_delay)
+    return _paces[here.db]
+
+
+def _scan(here: Ground, account_id: int, run: Scan) -> None:
+    """Look through a mailbox in a thread of its own; whatever happens is told to whoever looks at the page."""
+
+    def tell(progress: "Progress") -> None:
+        run.progress = progress
+        if here.leaving.is_set():
+            raise _Leaving
+
+    try:
+        # Here and not above: only who scans needs what speaks with mail servers.
+        from gna.inbox.scan import scan as look_through
+
+        run.found = look_through(here.db, here.settings, account_id, tell=tell)
+    except _Leaving:
+        logger.info("a scan ends with the server", account=account_id)
+    except GnaError as error:
+        run.error = str(error)
+    except Exception as error:
+        logger.error("a scan failed", account=account_id, exc_info=error)
+        run.is_our_fault = True
+    finally:
+        run.is_running = False
