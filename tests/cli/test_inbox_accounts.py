@@ -134,6 +134,22 @@ def test_somebody_at_a_terminal_is_asked_and_nothing_is_shown(
     assert the_account(db).kept_in == ("file" if key else None)
 
 
+def test_servers_are_changed_and_what_is_left_out_stays(gna: Run, db: Database) -> None:
+    account = an_account(db, password_command="pass show mail")
+    a_subscription(db, account)
+    done = gna("account", "change", EMAIL, "--smtp", "smtp://127.0.0.1:2?tls=none")
+    assert (done.code, done.out) == (0, "Changed ana@example.org.\n")
+    row = the_account(db)
+    assert (row.imap_url, row.smtp_url) == ("imap://127.0.0.1:143?tls=none", "smtp://127.0.0.1:2?tls=none")
+    assert row.password_command == "pass show mail"
+    gna("account", "change", EMAIL, "--imap", IMAP, "--smtp", "", "--password-command", "")
+    row = the_account(db)
+    assert (row.imap_url, row.smtp_url, row.password_command) == (IMAP, None, None)
+    assert "hunter2" not in refused(gna("account", "change", EMAIL, "--imap", "imap://ana:hunter2@mail.example.org"))
+    assert "no account" in refused(gna("account", "change", "nobody@example.org")).lower()
+    assert json.loads(gna("stats", "--json").out)["subscriptions"] == 1
+
+
 def test_a_table_for_people(gna: Run, db: Database) -> None:
     an_account(db, kept_in="keyring")
     said = " ".join(gna("account", "list").out.split())

@@ -14,6 +14,11 @@ from gna.errors import Refused
 
 app = typer.Typer(help="Add, list and remove the mailboxes that are read.", no_args_is_help=True)
 
+IMAP = "Its server: imap://host:port?tls=implicit, or starttls, or none."
+Smtp = Annotated[
+    str | None, typer.Option(metavar="URL", help="Who carries its mail, to unsubscribe by mail: smtp://host:port.")
+]
+Command = Annotated[str | None, typer.Option(metavar="COMMAND", help="What prints the password, or an access token.")]
 Email = Annotated[str, typer.Argument(help="The address of the mailbox.")]
 PLACES = {"keyring": "system's keyring", "file": "encrypted file of INBOX_CREDENTIALS"}
 HOW = (
@@ -25,15 +30,9 @@ HOW = (
 @app.command()
 def add(
     email: Email,
-    imap: Annotated[
-        str, typer.Option(metavar="URL", help="Its server: imap://host:port?tls=implicit, or starttls, or none.")
-    ],
-    smtp: Annotated[
-        str | None, typer.Option(metavar="URL", help="Who carries its mail, to unsubscribe by mail: smtp://host:port.")
-    ] = None,
-    password_command: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="What prints the password, or an access token.")
-    ] = None,
+    imap: Annotated[str, typer.Option(metavar="URL", help=IMAP)],
+    smtp: Smtp = None,
+    password_command: Command = None,
 ) -> None:
     """Add a mailbox. Nothing is sent to its server until the first scan."""
     from gna.inbox import accounts
@@ -74,6 +73,22 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
         kept = "by a command" if account["password_command"] else account["kept_in"] or "not kept"
         table.add_row(*map(screen.clean, (account["email"], account["imap_url"], kept, read)))
     screen.console().print(table)
+
+
+@app.command()
+def change(
+    email: Email,
+    imap: Annotated[str | None, typer.Option(metavar="URL", help=IMAP)] = None,
+    smtp: Smtp = None,
+    password_command: Command = None,
+) -> None:
+    """Change a mailbox's servers, or the command for its password; what is left out stays, what is empty goes."""
+    from gna.inbox import accounts
+
+    with start.opened() as (_, db), db.write() as tx:
+        account = accounts.find(tx, email)
+        accounts.change(tx, account.id, imap=imap, smtp=smtp, password_command=password_command)
+    print(f"Changed {screen.clean(account.email)}.")
 
 
 @app.command()

@@ -24,7 +24,9 @@ NONE_YET = "There is no mailbox yet: gna inbox account add EMAIL --imap imap://h
 def scan(
     email: Annotated[str, typer.Argument(help="The mailbox; all of them if left out.")] = "",
     days: Annotated[int, typer.Option(min=1, max=36_500, help="How far back the first look goes.")] = 30,
-    folder: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Which folder; may be repeated.")] = None,
+    folder: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Which folder, `*` for all; may be repeated.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Read the headers of new mails and find subscriptions in them. Nothing in the mailbox changes."""

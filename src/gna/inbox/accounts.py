@@ -48,6 +48,26 @@ def add(tx: Connection, wish: Wish, *, now: datetime) -> int:
     return account_id
 
 
+def change(
+    tx: Connection,
+    account_id: int,
+    *,
+    imap: str | None = None,
+    smtp: str | None = None,
+    password_command: str | None = None,
+) -> None:
+    """Other servers, or another command for the password; what is None stays, what is empty goes."""
+    wanted: dict[str, Any] = {}
+    if imap is not None:
+        wanted["imap_url"] = _imap(imap)
+    if smtp is not None:
+        wanted["smtp_url"] = _smtp(smtp) if smtp else None
+    if password_command is not None:
+        wanted["password_command"] = password_command or None
+    if wanted:
+        tx.execute(sa.update(accounts).where(a.id == account_id).values(wanted))
+
+
 def keep_in(tx: Connection, account_id: int, where: str | None) -> None:
     """Remember where its password is kept now."""
     tx.execute(sa.update(accounts).where(a.id == account_id).values(kept_in=where))

@@ -26,7 +26,7 @@ ALREADY = "Already unsubscribed"
 NO_LINK = "No unsubscribe link available"
 UNDER_WAY = "Another attempt is under way; wait until it has ended"
 CHANGED = "A newer mail has another way out; look at it, then try again"
-NO_SMTP = "The account has no mail server to send by; add it with: gna inbox account add … --smtp smtp://host:port"
+NO_SMTP = "The account has no mail server to send by; add it with: gna inbox account change … --smtp smtp://host:port"
 
 
 @dataclass(frozen=True, slots=True)

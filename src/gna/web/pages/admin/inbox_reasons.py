@@ -31,7 +31,7 @@ REFUSALS = (
     N_("No unsubscribe link available"),
     N_("Another attempt is under way; wait until it has ended"),
     N_("A newer mail has another way out; look at it, then try again"),
-    N_("The account has no mail server to send by; add it with: gna inbox account add … --smtp smtp://host:port"),
+    N_("The account has no mail server to send by; add it with: gna inbox account change … --smtp smtp://host:port"),
     N_("No signature (DKIM) covers the fields that offer one-click"),
     N_("This mailbox is being scanned already"),
     N_("Choose something first"),
