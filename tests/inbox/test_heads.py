@@ -139,7 +139,9 @@ def test_the_quick_reader_of_dates_agrees_with_the_library(moment: datetime, min
     sign, offset = "-" if minutes < 0 else "+", abs(minutes)
     there = moment.replace(tzinfo=UTC) + timedelta(minutes=minutes)
     written = format_datetime(there).rpartition(" ")[0] + f" {sign}{offset // 60:02}{offset % 60:02}"
-    assert heads.moment(written) == parsedate_to_datetime(written).replace(tzinfo=parsedate_to_datetime(written).tzinfo or UTC)
+    assert heads.moment(written) == parsedate_to_datetime(written).replace(
+        tzinfo=parsedate_to_datetime(written).tzinfo or UTC
+    )
 
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30).map(
@@ -235,12 +237,18 @@ def test_nothing_that_a_stranger_writes_raises_anything_else(noise: bytes, seed:
     chance = random.Random(seed)
     block = bytearray(
         b"From: =?utf-8?b?QW5h?= <ana@example.org>\r\nDate: Sun, 01 Mar 2026 12:30:05 +0000\r\n"
-        b"Subject: =?utf-8?q?caf=C3=A9?= sale\r\nList-Id: x <y.z>\r\nList-Unsubscribe: <https://e.org>,\r\n <mailto:x@y>\r\n"
+        b"Subject: =?utf-8?q?caf=C3=A9?= sale\r\nList-Id: x <y.z>\r\nList-Unsubscribe: <https://e.org>,\r\n <mailto:x@y>"
     )
     for _ in range(10):
         place = chance.randrange(len(block))
-        block[place : place + chance.randrange(3)] = noise[:chance.randrange(5)]
-    for sent in (bytes(block), noise, b"From: " + noise, b"From: a@b\r\nDate: " + noise, b"From: a@b\r\nSubject: " + noise):
+        block[place : place + chance.randrange(3)] = noise[: chance.randrange(5)]
+    for sent in (
+        bytes(block),
+        noise,
+        b"From: " + noise,
+        b"From: a@b\r\nDate: " + noise,
+        b"From: a@b\r\nSubject: " + noise,
+    ):
         try:
             head = heads.read(sent, NOW)
         except Broken:

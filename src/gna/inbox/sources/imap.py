@@ -71,7 +71,8 @@ class Mailbox:
             try:
                 _log_in(self._imap, server, user, secret)
             except BaseException:
-                self._imap.shutdown()
+                with suppress(OSError):
+                    self._imap.shutdown()
                 raise
         self._tags = count(1)
 
@@ -226,7 +227,8 @@ def _connected(server: Server, patience: float) -> Plain | Encrypted:
         try:
             imap.starttls(ssl.create_default_context())
         except BaseException:
-            imap.shutdown()
+            with suppress(OSError):  # the library has closed it where the certificate was wrong
+                imap.shutdown()
             raise
     return imap
 
