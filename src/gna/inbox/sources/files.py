@@ -15,8 +15,9 @@ from gna.inbox.heads import Broken, Head
 
 # Bytes: of a mail that is larger the beginning; of a header in a file of its own.
 LARGEST, HEADER = 524_288, 16_384
-# As `From someone@example.org Mon Nov 16 17:23:03 2026`. Some leave the moment out, Takeout has a zone before the year.
-FROM_LINE = re.compile(rb"From +\S+(?: .*\d\d:\d\d.* \d{4})?\s*$")
+# As `From someone@example.org Mon Nov 16 17:23:03 2026`; Takeout has a zone before the year. Some leave the moment out,
+# which might as well be text unless a blank line is before it.
+FROM_LINE, SHORT = re.compile(rb"From +\S+ .*\d\d:\d\d.* \d{4}\s*$"), re.compile(rb"From +\S+\s*$")
 STAMP = re.compile(rb"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:([+-]\d{4}) )?(\d{4})\s*$")
 ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
@@ -124,7 +125,7 @@ def _mbox(file: IO[bytes]) -> Iterator[Found]:
     begun = False
     before = b""
     while line := file.readline(LARGEST):
-        if line.startswith(b"From ") and not before.strip() and FROM_LINE.match(line):
+        if line.startswith(b"From ") and (FROM_LINE.match(line) or (not before.strip() and SHORT.match(line))):
             if begun:
                 yield from _wanted(lines, came)
             begun, lines, size, came = True, [], 0, _stamp(line)

@@ -1,0 +1,304 @@
+"""What servers say on the wire, also the odd ones."""
+
+import base64
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gna.errors import Refused, Unreachable
+from gna.inbox.server import Auth, Server, Tls
+from gna.inbox.sources import imap
+from gna.inbox.sources.folder_names import numbers, off_the_wire, on_the_wire, ranges, worth_a_look
+from gna.inbox.sources.imap import Dropped, Mailbox, received
+from tests.servers.raw import Raw
+
+Answers = Callable[[str, str], list[str | bytes] | None]
+
+
+def a_server(answers: Answers, *, capabilities: str = "IMAP4rev1 AUTH=PLAIN SASL-IR") -> Raw:
+    """An IMAP server that answers each command with lines; without any it says OK."""
+
+    def does(connection: socket.socket) -> None:
+        file = connection.makefile("rwb")
+
+        def say(*lines: str | bytes) -> None:
+            file.writelines(line if isinstance(line, bytes) else line.encode() + b"\r\n" for line in lines)
+            file.flush()
+
+        say(f"* OK [CAPABILITY {capabilities}] hello")
+        while line := file.readline().decode("latin-1").rstrip():
+            tag, _, command = line.partition(" ")
+            lines = answers(tag, command)
+            if lines is not None:
+                say(*lines)
+            elif command == "CAPABILITY":
+                say(f"* CAPABILITY {capabilities}", f"{tag} OK done")
+            elif command.startswith("AUTHENTICATE"):
+                say("+ ")
+                file.readline()
+                say(f"{tag} OK done")
+            else:
+                say(f"{tag} OK done")
+
+    return Raw(does)
+
+
+def opened(raw: Raw, *, auth: Auth = Auth.PLAIN, tls: Tls = Tls.NONE, patience: float = 20) -> Mailbox:
+    return Mailbox(Server("127.0.0.1", raw.port, tls, auth=auth), user="ana", secret="violet", patience=patience)
+
+
+def nothing(_: str, __: str) -> None:
+    return None
+
+
+def fetched(*lines: str | bytes) -> Answers:
+    """A server that answers every FETCH in this way."""
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        return [*lines, f"{tag} OK done"] if command.startswith("UID FETCH") else None
+
+    return answers
+
+
+FORMS: dict[str, list[str | bytes]] = {
+    "as asked": ['* 1 FETCH (UID 7 INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] {2}', b"hi)\r\n"],
+    "another order": ['* 1 FETCH (INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] {2}', b"hi UID 7)\r\n"],
+    "flags too": ['* 1 FETCH (FLAGS (\\Seen) UID 7 INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] {2}', b"hi)\r\n"],
+    "quoted": ['* 1 FETCH (UID 7 INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] "hi")'],
+    "news in between": [
+        "* 5 EXISTS",
+        "* 3 EXPUNGE",
+        "* 2 FETCH (FLAGS (\\Seen))",
+        '* 1 FETCH (UID 7 INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] {2}',
+        b"hi)\r\n",
+        "* OK still here",
+    ],
+    "another literal": [
+        '* 1 FETCH (UID 7 INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] {2}',
+        b"hi BODY[1] {3}\r\nabc)\r\n",
+    ],
+    "LITERAL+": ['* 1 FETCH (UID 7 INTERNALDATE "16-Nov-2026 17:23:03 +0000" BODY[] {2+}', b"hi)\r\n"],
+}
+
+
+@pytest.mark.parametrize("lines", FORMS.values(), ids=FORMS.keys())
+def test_answers_are_understood_in_every_form(lines: list[str | bytes]) -> None:
+    with a_server(fetched(*lines)) as raw, opened(raw) as mailbox:
+        [answer] = mailbox.bodies([[7]])
+    assert [(mail.uid, mail.content) for mail in answer.fetched] == [(7, b"hi")]
+    assert received(answer.fetched[0].received) == datetime(2026, 11, 16, 17, 23, 3, tzinfo=UTC)
+
+
+def test_what_comes_for_a_later_command_is_kept_for_it() -> None:
+    held: list[str] = []
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        if not command.startswith("UID FETCH"):
+            return None
+        held.append(tag)
+        if len(held) < 2:
+            return []
+        mails = [f'* {uid} FETCH (UID {uid} INTERNALDATE "" BODY[] {{2}}\r\nhi)' for uid in (2, 1)]
+        return [*mails, f"{held[1]} OK", f"{held[0]} OK"]
+
+    with a_server(answers) as raw, opened(raw) as mailbox:
+        found = [(answer.asked, [mail.uid for mail in answer.fetched]) for answer in mailbox.bodies([[1], [2]])]
+    assert found == [([1], [1]), ([2], [2])]
+
+
+def test_mails_that_a_server_refuses_are_known_to_be_refused() -> None:
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        if not command.startswith("UID FETCH"):
+            return None
+        return ['* 1 FETCH (UID 1 INTERNALDATE "" BODY[] {2}\r\nhi)', f"{tag} NO some of them cannot be fetched"]
+
+    with a_server(answers) as raw, opened(raw) as mailbox:
+        [answer] = mailbox.bodies([[1, 2]])
+    assert ([mail.uid for mail in answer.fetched], answer.refused) == ([1], True)
+
+
+@pytest.mark.parametrize("last", ["* BYE for today", b"", b"* 1 FETCH (UID 7 BODY[] {100}\r\nhalf a ma"], ids=repr)
+def test_the_end_of_a_connection_is_noticed(last: str | bytes) -> None:
+    def does(tag: str, command: str) -> list[str | bytes] | None:
+        if command.startswith("UID FETCH"):
+            raise OSError
+        return None
+
+    def ends(tag: str, command: str) -> list[str | bytes] | None:
+        return [last] if command.startswith("UID FETCH") else None
+
+    answers = does if last == b"" else ends
+    with a_server(answers) as raw, pytest.raises(Dropped), opened(raw, patience=0.5) as mailbox:
+        list(mailbox.bodies([[7]]))
+
+
+def test_a_silent_server_is_not_waited_for_for_ever() -> None:
+    with Raw(lambda connection: connection.recv(1) and None) as raw, pytest.raises(Unreachable, match="in time"):
+        opened(raw, patience=0.2)
+
+
+def test_something_else_than_a_mail_server_is_noticed() -> None:
+    with (
+        Raw(lambda connection: connection.sendall(b"SSH-2.0-OpenSSH\r\n")) as raw,
+        pytest.raises(Unreachable),
+    ):
+        opened(raw, patience=2)
+
+
+def test_a_server_without_tls_is_said_to_have_none() -> None:
+    with a_server(nothing) as raw:
+        with pytest.raises(Refused, match="STARTTLS"):
+            opened(raw, tls=Tls.STARTTLS)
+        with pytest.raises(Unreachable, match="TLS"):
+            opened(raw, tls=Tls.IMPLICIT)
+
+
+def test_a_password_is_not_sent_where_the_server_wants_none() -> None:
+    with a_server(nothing, capabilities="IMAP4rev1 LOGINDISABLED") as raw, pytest.raises(Refused, match="tls=starttls"):
+        opened(raw)
+
+
+def test_without_plain_authentication_the_old_command_is_used() -> None:
+    said: list[str] = []
+
+    def answers(_: str, command: str) -> None:
+        said.append(command)
+
+    with a_server(answers, capabilities="IMAP4rev1") as raw, opened(raw):
+        pass
+    assert 'LOGIN ana "violet"' in said
+
+
+def test_an_access_token_is_said_as_xoauth2_has_it() -> None:
+    said: list[bytes] = []
+
+    def does(connection: socket.socket) -> None:
+        file = connection.makefile("rwb")
+        for line in (b"* OK [CAPABILITY IMAP4rev1 AUTH=XOAUTH2] hello\r\n",):
+            file.write(line)
+        file.flush()
+        while line := file.readline():
+            tag, _, command = line.partition(b" ")
+            if command.startswith(b"AUTHENTICATE"):
+                said.append(command)
+                file.write(b"+ \r\n")
+                file.flush()
+                said.append(base64.b64decode(file.readline()))
+            elif command.startswith(b"CAPABILITY"):
+                file.write(b"* CAPABILITY IMAP4rev1 AUTH=XOAUTH2\r\n")
+            file.write(tag + b" OK done\r\n")
+            file.flush()
+
+    with Raw(does) as raw, opened(raw, auth=Auth.XOAUTH2):
+        pass
+    assert said == [b"AUTHENTICATE XOAUTH2\r\n", b"user=ana\1auth=Bearer violet\1\1"]
+
+
+def test_a_refused_token_says_what_to_do_and_not_what_it_was() -> None:
+    def does(connection: socket.socket) -> None:
+        file = connection.makefile("rwb")
+        file.write(b"* OK [CAPABILITY IMAP4rev1 AUTH=XOAUTH2] hello\r\n")
+        file.flush()
+        while line := file.readline():
+            tag, _, command = line.partition(b" ")
+            if command.startswith(b"AUTHENTICATE"):
+                file.write(b"+ \r\n")
+                file.flush()
+                file.readline()
+                file.write(b"+ " + base64.b64encode(b'{"status":"400"}') + b"\r\n")
+                file.flush()
+                assert file.readline() == b"\r\n"
+                file.write(tag + b" NO [AUTHENTICATIONFAILED] violet\r\n")
+            else:
+                file.write(b"* CAPABILITY IMAP4rev1 AUTH=XOAUTH2\r\n" + tag + b" OK done\r\n")
+            file.flush()
+
+    with Raw(does) as raw, pytest.raises(Refused, match="xoauth2") as refused:
+        opened(raw, auth=Auth.XOAUTH2)
+    assert "violet" not in str(refused.value)
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_a_search_that_finds_much_is_one_line(short: bool) -> None:
+    many = 300_000
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        if not command.startswith("UID SEARCH"):
+            return None
+        assert ("RETURN (ALL)" in command) == short
+        found = (
+            f'* ESEARCH (TAG "{tag}") UID ALL 1:{many}'
+            if short
+            else f"* SEARCH {' '.join(map(str, range(1, many + 1)))}"
+        )
+        return [found, f"{tag} OK done"]
+
+    with a_server(answers, capabilities="IMAP4rev1 AUTH=PLAIN" + " ESEARCH" * short) as raw, opened(raw) as mailbox:
+        assert len(mailbox.search("ALL")) == many
+
+
+def test_a_search_that_finds_nothing() -> None:
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        return [f'* ESEARCH (TAG "{tag}") UID', f"{tag} OK done"] if command.startswith("UID SEARCH") else None
+
+    with a_server(answers, capabilities="IMAP4rev1 AUTH=PLAIN ESEARCH") as raw, opened(raw) as mailbox:
+        assert mailbox.search("ALL") == []
+
+
+@given(st.sets(st.integers(1, 2**32 - 1), min_size=1), st.integers(1, 10_000))
+def test_ranges_hold_what_was_put_in(uids: set[int], more: int) -> None:
+    ordered = sorted(uids | set(range(more, more + 20)))
+    assert numbers(ranges(ordered)) == ordered
+
+
+def test_ranges_are_short() -> None:
+    assert ranges([1, 2, 3, 7, 9, 10]) == "1:3,7,9:10"
+
+
+NAMES = {"Entwürfe": b'"Entw&APw-rfe"', "A & B": b'"A &- B"', "日本語": b'"&ZeVnLIqe-"', 'a"b\\c': rb'"a\"b\\c"'}
+
+
+@pytest.mark.parametrize(("name", "wire"), NAMES.items(), ids=ascii)
+def test_names_of_folders_on_the_wire(name: str, wire: bytes) -> None:
+    assert on_the_wire(name) == wire
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters='"\\')))
+def test_names_of_folders_come_back(name: str) -> None:
+    assert off_the_wire(on_the_wire(name)[1:-1]) == name
+
+
+@pytest.mark.parametrize("name", [b"&bad-", b"\xff&", b"&AP-"], ids=repr)
+def test_names_that_break_the_rules_are_taken_as_they_are(name: bytes) -> None:
+    assert off_the_wire(name)
+
+
+def test_folders_worth_a_look() -> None:
+    marked = [
+        rb'(\HasNoChildren) "/" INBOX',
+        rb'(\HasNoChildren \Sent) "/" "Gesendet"',
+        rb'(\Noselect \HasChildren) "/" "[Gmail]"',
+        rb'(\All) "/" "[Gmail]/Alle"',
+        (rb'() "/" {5}', b"Lists"),
+        rb"(\HasNoChildren) NIL Trash",
+        b"nonsense",
+    ]
+    assert worth_a_look(marked) == ["INBOX", "Lists", "Trash"]
+    assert worth_a_look([rb'() "." INBOX', rb'() "." "INBOX.Sent"', rb'() "." Spam']) == ["INBOX"]
+
+
+@given(st.datetimes(datetime(1972, 1, 1), datetime(2098, 12, 31)), st.integers(-12 * 60, 14 * 60))  # noqa: DTZ001
+def test_the_servers_dates(moment: datetime, minutes: int) -> None:
+    there = moment.replace(microsecond=0) + timedelta(minutes=minutes)
+    zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}{abs(minutes) % 60:02}"
+    written = f"{there.day:2}-{imap.MONTHS[there.month - 1]}-{there:%Y %H:%M:%S} {zone}"
+    assert received(written.encode()) == moment.replace(microsecond=0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("written", [b"", b"nonsense", b"99-Nov-2026 17:23:03 +0000", b"\xff" * 26], ids=repr)
+def test_a_date_that_is_none(written: bytes) -> None:
+    assert received(written) is None
