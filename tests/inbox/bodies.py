@@ -105,6 +105,28 @@ HEADS = (
     '<base href="https://base.example.com/a/">',
     "<BASE target=_blank HREF='https://base.example.com/'>",
 )
+CONTROLS = (
+    '<input type="hidden" name="list" value="a &amp; b">',
+    "<INPUT TYPE=hidden NAME=do VALUE=unsubscribe>",
+    "<input name=email value='reader@example.org'>",
+    "<input name=why>",
+    "<input type=checkbox name=all checked>",
+    "<input type=radio name=one value=1>",
+    "<input type=submit value=Search>",
+    '<input type="submit" name="go" value="Unsubscribe">',
+    "<button name=b value=1><b>Ab</b>melden</button>",
+    "<button type=button name=c>Unsubscribe</button>",
+    "You no longer want this?",
+    "Search",
+)
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> str:
+    action = draw(st.sampled_from(ADDRESSES)).format("form")
+    method = draw(st.sampled_from(("", " method=post", ' METHOD="GET"', " method='POST'")))
+    inside = "".join(draw(st.lists(st.sampled_from(CONTROLS), max_size=5)))
+    return f'<form action="{action}"{method}>{inside}</form>'
 
 
 @st.composite
@@ -118,7 +140,7 @@ def anchors(draw: st.DrawFn) -> str:
     return f"<{name}{first}{second}>{draw(st.sampled_from(LABELS))}{end}"
 
 
-SENTENCE = st.lists(st.sampled_from(SENTENCES) | anchors(), max_size=5).map("".join)
+SENTENCE = st.lists(st.sampled_from(SENTENCES) | anchors() | forms(), max_size=5).map("".join)
 BLOCK = st.builds(lambda around, inside: around.replace("{}", inside), st.sampled_from(AROUND), SENTENCE)
 NESTED = st.builds(
     lambda around, inside: around.replace("{}", "".join(inside)),

@@ -10,5 +10,4 @@ from tests.inbox.bodies import BODIES
 @settings(max_examples=600)
 @given(html=BODIES)
 def test_a_quick_look_finds_what_a_thorough_one_finds(html: str) -> None:
-    found = list(dict.fromkeys(link.url for link in markup.links(html)))
-    assert found == thorough.links(html)
+    assert list(dict.fromkeys(markup.links(html))) == list(dict.fromkeys(thorough.links(html)))

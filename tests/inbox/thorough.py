@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from gna.inbox import words
+from gna.inbox.ways import Form, Link, Source
 
 BLOCKS = (
     *("td", "th", "tr", "table", "tbody", "div", "p", "li", "ul", "ol", "dl", "dt", "dd", "center", "blockquote"),
@@ -39,6 +40,7 @@ class Reading:
 
     base: str
     anchors: list[Anchor] = field(default_factory=list)
+    forms: list[Link] = field(default_factory=list)
     # The words since the last block or link, and whether that was a link.
     words: str = ""
     follows_link: bool = False
@@ -59,8 +61,8 @@ class Reading:
         self.words, self.follows_link, self.lines = "", by_link, 0
 
 
-def links(html: str) -> list[str]:
-    """Where the links lead that speak of leaving: the last of the mail first, each once."""
+def links(html: str) -> list[Link]:
+    """The forms and links that speak of leaving: the last of the mail first."""
     tree = LexborHTMLParser(html)
     base = tree.css_first("base[href]")
     reading = Reading((base.attributes["href"] or "") if base else "")
@@ -68,11 +70,16 @@ def links(html: str) -> list[str]:
     _read(tree.root, reading, seen=True)
     reading.bound(by_link=False)
     anchors = [anchor for anchor in reading.anchors[::-1] if anchor.seen and anchor.url]
-    for kind in (_by_words, _by_pictures, _by_address, _by_context, _by_choice):
-        found = list(kind(anchors))
-        if found:
-            return list(dict.fromkeys(found))
-    return []
+    kinds = (_by_words, _by_pictures, _by_address, _by_context, _by_choice)
+    urls = next(filter(None, (list(kind(anchors)) for kind in kinds)), [])
+    return [*reading.forms[::-1], *(Link(url, Source.HTML) for url in urls)]
+
+
+def _whole(url: str | None, base: str) -> str:
+    url = (url or "").strip()
+    if re.match(r"[a-z]+:", url):
+        return url
+    return urljoin(base, url) if base and url and not url.startswith("#") else ""
 
 
 def _read(node: LexborNode, reading: Reading, *, seen: bool) -> None:
@@ -98,9 +105,33 @@ def _read_element(node: LexborNode, tag: str, reading: Reading, *, seen: bool) -
     hidden = HIDDEN.search(said.get("style") or "") or tag == "blockquote" or "gmail_quote" in (said.get("class") or "")
     if tag in BLOCKS:
         reading.bound(by_link=False)
+    if tag == "form" and seen:
+        reading.forms += _form(node, reading.base)
     _read(node, reading, seen=seen and not hidden)
     if tag in BLOCKS:
         reading.bound(by_link=False)
+
+
+def _form(node: LexborNode, base: str) -> Iterator[Link]:
+    url = _whole(node.attributes.get("action"), base)
+    controls = [(one.tag, one.text(), one.attributes) for one in node.css("input, button")]
+    kinds = [(said.get("type") or ("submit" if tag == "button" else "text")).lower() for tag, _, said in controls]
+    sent, said_by_it, buttons = [], words.normal(node.text()), []
+    for kind, (tag, text, said) in zip(kinds, controls, strict=True):
+        name, value = said.get("name") or "", said.get("value") or ""
+        if kind == "submit":
+            said_by_it += " | " + words.normal(text if tag == "button" else value)
+            buttons.append((words.leaving(words.normal(text if tag == "button" else value)), name, value))
+        elif kind == "hidden":
+            said_by_it += f" | {name} {value}"
+        if name and ((kind in ("hidden", "text") and value) or "checked" in said):
+            sent.append((name, value or "on"))
+    # The first of those that say it best.
+    for _, name, value in sorted(buttons, key=lambda button: not button[0])[:1]:
+        sent += [(name, value)] if name else []
+    if url and (words.leaving(said_by_it) or words.address_says(words.LEAVE_URL, url)):
+        method = (node.attributes.get("method") or "get").lower()
+        yield Link(url, Source.HTML, Form(method, tuple(sent)))
 
 
 def _read_anchor(node: LexborNode, reading: Reading, *, seen: bool) -> None:
@@ -110,11 +141,7 @@ def _read_anchor(node: LexborNode, reading: Reading, *, seen: bool) -> None:
     style = said.get("style") or ""
     images = node.css("img")
     hidden = HIDDEN.search(style) or ((SMALL.search(style) or "hidden" in said) and not images)
-    url = (said.get("href") or "").strip()
-    if url.startswith("#"):
-        url = ""
-    if url and not re.match(r"[a-z]+:", url):
-        url = urljoin(reading.base, url) if reading.base else ""
+    url = _whole(said.get("href"), reading.base)
     spoken = [item.attributes.get(name) for item in (node, *images) for name in ("alt", "title", "aria-label")]
     anchor = Anchor(url, seen and not hidden, words.normal(" ".join(filter(None, spoken))))
     anchor.before, anchor.after_link = words.normal(before), after_link

@@ -59,8 +59,8 @@ _CHOOSE = """
 unsubscribe preferences | email preferences | e-mail preferences | mail preferences | manage preferences
 update preferences | your preferences | communication preferences | subscription preferences | notification preferences
 contact preferences | newsletter preferences | mailing preferences | preference center | preference centre
-change preferences | email settings | e-mail settings | notification settings | subscription settings | manage subscription
-manage your subscription | manage my subscription | manage notifications | manage emails | manage your emails
+change preferences | email settings | e-mail settings | notification settings | subscription settings
+manage subscription | manage your subscription | manage my subscription | manage notifications | manage emails
 manage your email | newsletter verwalten | abo verwalten | abonnement verwalten | abonnements verwalten
 e-mail-einstellungen | newsletter-einstellungen | newslettereinstellungen | benachrichtigungseinstellungen
 benachrichtigungen verwalten | einstellungen ändern | präferenzen
