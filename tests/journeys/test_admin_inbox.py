@@ -1,8 +1,12 @@
 """Somebody looks through their own mail in the dashboard: keeps one subscription, leaves another, sees who sends on."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from email.utils import format_datetime
 from pathlib import Path
+from socket import socket
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,12 +16,22 @@ from gna.db import Database
 from gna.inbox.ways import Source
 from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_unsubscribed
 from tests.journeys.looks import accessible
-from tests.running import Gna
+from tests.running import Gna, until
 from tests.servers import HOST
 from tests.servers.certificates import Certificate, make
+from tests.servers.dovecot import Dovecot, why_missing
+from tests.servers.raw import Raw
 from tests.servers.web import Web
 
 LONG = "N" * 10_000
+LETTER = """From: The Shop <news@shop.example>
+Subject: Summer sale
+Date: {date}
+Message-ID: <{number}@shop.example>
+List-Unsubscribe: <https://shop.example/leave?u=1>
+
+Hello
+"""
 HOSTILE = f"<b>\u202eevil</b> {LONG}"
 
 
@@ -33,8 +47,20 @@ def shop(certificate: Certificate) -> Iterator[Web]:
 
 
 @pytest.fixture
+def dovecot() -> Iterator[Dovecot]:
+    if reason := why_missing():
+        pytest.skip(reason)
+    with Dovecot() as server:
+        yield server
+
+
+@pytest.fixture
 def gna(start: Callable[..., Gna], database_url: str, certificate: Certificate) -> Gna:
-    own = {"INBOX_ALLOW_PRIVATE_HOSTS": HOST, "SSL_CERT_FILE": str(certificate.file)}
+    own = {
+        "INBOX_ALLOW_PRIVATE_HOSTS": HOST,
+        "INBOX_PASSWORD": Dovecot.password,
+        "SSL_CERT_FILE": str(certificate.file),
+    }
     return start(DATABASE_URL=database_url, JOBS_ENABLED="false", **own)
 
 
@@ -106,13 +132,53 @@ def test_what_somebody_wicked_wrote_breaks_no_page(gna: Gna, db: Database, shop:
     assert not shop.asked
 
 
-def test_a_scan_that_cannot_begin_says_how_to_mend_it(gna: Gna, db: Database, shop: Web, page: Page) -> None:
+def test_a_scan_that_cannot_begin_says_why(gna: Gna, db: Database, shop: Web, page: Page) -> None:
     filled(db, shop)
     page.goto(f"{gna.url}/admin/inbox")
     page.get_by_role("button", name="Scan ana@example.org now").click()
     expect(page.get_by_role("status").first).to_contain_text("The scan has begun.")
-    expect(page.get_by_text("There is no password for this account")).to_be_visible()
+    expect(page.locator("#accounts .down")).to_be_visible()
     accessible(page)
+
+
+def test_a_scan_fills_the_page(gna: Gna, db: Database, dovecot: Dovecot, page: Page) -> None:
+    for number in range(3):
+        date = format_datetime(clock.now() - timedelta(days=number))
+        dovecot.deliver("ana", LETTER.format(date=date, number=number).encode())
+    an_account(db, imap_url=f"imap://ana@{HOST}:{dovecot.port}?tls=none")
+    page.goto(f"{gna.url}/admin/inbox")
+    page.get_by_role("button", name="Scan ana@example.org now").click()
+    expect(page.get_by_text("3 new mails")).to_be_visible()
+    page.get_by_role("link", name="The Shop").click()
+    expect(page.get_by_text("https://shop.example/leave?u=1").first).to_be_visible()
+    page.goto(f"{gna.url}/admin/inbox")
+    page.get_by_role("button", name="Scan ana@example.org now").click()
+    expect(page.get_by_text("0 new mails")).to_be_visible()
+
+
+def test_a_mailbox_that_hangs_holds_up_neither_the_pages_nor_the_end_of_the_server(
+    gna: Gna, db: Database, page: Page
+) -> None:
+    over = threading.Event()
+
+    def says_nothing(_: socket) -> None:
+        over.wait()
+
+    with Raw(says_nothing) as silent:
+        an_account(db, imap_url=f"imap://ana@{HOST}:{silent.port}?tls=none")
+        page.goto(f"{gna.url}/admin/inbox")
+        page.get_by_role("button", name="Scan ana@example.org now").click()
+        until(lambda: silent.connections, 20)
+        page.goto(f"{gna.url}/admin/inbox/violations")
+        page.goto(f"{gna.url}/admin/inbox")
+        expect(page.get_by_text("Scanning", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Scan ana@example.org now")).to_be_disabled()
+        accessible(page)
+        page.goto("about:blank")
+        begun = time.monotonic()
+        assert gna.stop() == 0
+        assert time.monotonic() - begun < 20
+        over.set()
 
 
 def test_several_are_kept_at_once(gna: Gna, db: Database, shop: Web, page: Page) -> None:

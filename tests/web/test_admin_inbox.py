@@ -314,7 +314,7 @@ def test_a_scan_that_breaks_says_so_and_names_nothing(
     send(client, f"/accounts/{account}/scan")
     until(lambda: not desk._scans[db][account].is_running, 30)
     page = shown(client)
-    assert "The scan failed; the server&#39;s log says more." in page
+    assert "The scan failed; the server's log says more." in page
     assert "secret words" not in page
 
 
