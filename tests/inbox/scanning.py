@@ -17,6 +17,7 @@ from gna.db import Database
 from gna.inbox import accounts, arrivals, bodies, scan, subscriptions
 from gna.inbox.scan import Scanned
 from gna.inbox.table import a, m, mails, o, s
+from gna.inbox.table import accounts as accounts_table
 from gna.inbox.table import folders as folders_table
 from gna.inbox.table import subscriptions as subscriptions_table
 from tests.dying import after, before
@@ -50,7 +51,7 @@ class Box:
         """Its server is reached by another port from now on, in the clear."""
         with self.db.write() as tx:
             url = f"imap://127.0.0.1:{port}?tls=none"
-            tx.execute(sa.update(accounts.accounts).where(a.id == self.account).values(imap_url=url))
+            tx.execute(sa.update(accounts_table).where(a.id == self.account).values(imap_url=url))
 
     def again(self) -> "Box":
         """The same mailbox in another account, where nothing was seen yet."""
@@ -155,6 +156,7 @@ def killed(box: Box, point: str) -> int:
 
 def _scan(settings: dict[str, Any], account: int, point: str) -> None:
     log.setup(level="info", format="console", to=sys.stderr)
-    scan.HEADS, scan.TOGETHER, scan.BODIES_TOGETHER = 50, 100, 20
+    for name, size in (("HEADS", 50), ("TOGETHER", 100), ("BODIES_TOGETHER", 20)):
+        setattr(scan, name, size)
     POINTS[point]()
     scan.scan(Database(settings["database_url"].get_secret_value()), Settings(**settings), account)

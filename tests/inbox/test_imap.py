@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gna.errors import Refused, Unreachable
+from gna.inbox.heads import MONTHS
 from gna.inbox.server import Auth, Server, Tls
-from gna.inbox.sources import imap
 from gna.inbox.sources.folder_names import numbers, off_the_wire, on_the_wire, ranges, worth_a_look
 from gna.inbox.sources.imap import Dropped, Mailbox, received
 from tests.servers.raw import Raw
@@ -136,8 +136,12 @@ def test_the_end_of_a_connection_is_noticed(last: str | bytes) -> None:
         list(mailbox.bodies([[7]]))
 
 
+def _listens(connection: socket.socket) -> None:
+    connection.recv(1000)
+
+
 def test_a_silent_server_is_not_waited_for_for_ever() -> None:
-    with Raw(lambda connection: connection.recv(1) and None) as raw, pytest.raises(Unreachable, match="in time"):
+    with Raw(_listens) as raw, pytest.raises(Unreachable, match="in time"):
         opened(raw, patience=0.2)
 
 
@@ -278,7 +282,7 @@ def test_names_that_break_the_rules_are_taken_as_they_are(name: bytes) -> None:
 
 
 def test_folders_worth_a_look() -> None:
-    marked = [
+    marked: list[bytes | tuple[bytes, bytes]] = [
         rb'(\HasNoChildren) "/" INBOX',
         rb'(\HasNoChildren \Sent) "/" "Gesendet"',
         rb'(\Noselect \HasChildren) "/" "[Gmail]"',
@@ -295,7 +299,7 @@ def test_folders_worth_a_look() -> None:
 def test_the_servers_dates(moment: datetime, minutes: int) -> None:
     there = moment.replace(microsecond=0) + timedelta(minutes=minutes)
     zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}{abs(minutes) % 60:02}"
-    written = f"{there.day:2}-{imap.MONTHS[there.month - 1]}-{there:%Y %H:%M:%S} {zone}"
+    written = f"{there.day:2}-{MONTHS[there.month - 1]}-{there:%Y %H:%M:%S} {zone}"
     assert received(written.encode()) == moment.replace(microsecond=0, tzinfo=UTC)
 
 

@@ -5,14 +5,14 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
 
 from gna import clock
 from gna.errors import NotFound, Refused, Unreachable
-from gna.inbox import accounts, bodies, scan
+from gna.inbox import accounts, arrivals, heads, offers, scan
 from gna.inbox.scan import Progress
 from gna.inbox.sources import imap as imap_source
 from gna.inbox.table import a, m, mails
@@ -222,16 +222,16 @@ def test_broken_mails_are_counted_and_skipped_and_not_fetched_again(box: Box) ->
 def test_a_mail_whose_reading_fails_stops_no_other(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     now = clock.now()
     box.receives(*(a_letter(f"{name}@shop.example", received=now) for name in "abc"))
-    usual_head, usual_body = scan.heads.read, bodies.offers.of_mail
+    usual_head, usual_body = heads.read, offers.of_mail
 
-    def head(block: bytes, *rest: object) -> object:
-        return 1 / 0 if b"From: a@" in block else usual_head(block, *rest)  # type: ignore[arg-type]
+    def head(block: bytes, received_at: datetime | None) -> object:
+        return 1 / 0 if b"From: a@" in block else usual_head(block, received_at)
 
     def body(raw: bytes) -> object:
         return 1 / 0 if b"From: b@" in raw else usual_body(raw)
 
-    monkeypatch.setattr(scan.heads, "read", head)
-    monkeypatch.setattr(bodies.offers, "of_mail", body)
+    monkeypatch.setattr(heads, "read", head)
+    monkeypatch.setattr(offers, "of_mail", body)
     found = box.scan()
     assert (found.new, found.errors) == (2, 2)
     assert {one["sender_email"] for one in box.found()["subscriptions"]} == {"b@shop.example", "c@shop.example"}
@@ -309,8 +309,13 @@ def test_somebody_who_watches_is_told(box: Box) -> None:
 
 def test_mails_are_inserted_in_batches_of_fifty(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    usual = scan.arrivals._pour
-    monkeypatch.setattr(scan.arrivals, "_pour", lambda tx, rows: sizes.append(len(rows)) or usual(tx, rows))
+    usual = arrivals._pour
+
+    def pour(tx: sa.Connection, rows: list[tuple[object, ...]]) -> int:
+        sizes.append(len(rows))
+        return usual(tx, rows)
+
+    monkeypatch.setattr(arrivals, "_pour", pour)
     box.receives(*some(120))
     box.scan()
     assert sizes == [50, 50, 20]

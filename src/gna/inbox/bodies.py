@@ -26,10 +26,6 @@ class Wanted(NamedTuple):
     uid: int
     sender_email: str
 
-    def read(self, raw: bytes) -> "Read":
-        """What it says."""
-        return read(self.id, raw, sender=self.sender_email.rpartition("@")[2])
-
 
 class Read(NamedTuple):
     """What the body of a mail said; `well` unless it could not be understood."""
@@ -75,15 +71,15 @@ def _newest_without(account_id: int, senders: sa.CTE) -> sa.Select[tuple[int]]:
     return sa.select(some.c.id).where(some.c.rank <= MOST)
 
 
-def read(mail_id: int, raw: bytes, *, sender: str = "") -> Read:
-    """What a mail offers in its body, and how its header is sealed; `sender` is the domain that it came from."""
+def read(mail: Wanted, raw: bytes) -> Read:
+    """What a mail offers in its body, and how its header is sealed."""
     try:
         offered, opened = offers.of_mail(raw)
-        ways = methods.ways(Offers(body=offered.body), sender=sender)
-        return Read(mail_id, [way.stored() for way in ways], seals.read(opened.header))
+        ways = methods.ways(Offers(body=offered.body), sender=mail.sender_email.rpartition("@")[2])
+        return Read(mail.id, [way.stored() for way in ways], seals.read(opened.header))
     except Exception as error:  # one broken mail must not keep the others from being read
         logger.warning("The body of a mail cannot be read", kind=type(error).__name__)
-        return Read(mail_id, [], None, well=False)
+        return Read(mail.id, [], None, well=False)
 
 
 _store = (

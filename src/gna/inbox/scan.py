@@ -187,7 +187,7 @@ class _Work:
         done, told = 0, list[bodies.Read]()
         by_uid = {mail.uid: mail for mail in wanted}
         for answer in mailbox.bodies(_chunks(list(by_uid), BODIES)):
-            came = {mail.uid: by_uid[mail.uid].read(mail.content) for mail in answer.fetched}
+            came = {mail.uid: bodies.read(by_uid[mail.uid], mail.content) for mail in answer.fetched}
             # One that was deleted meanwhile says nothing.
             told += [came.get(uid) or bodies.Read(by_uid[uid].id, [], None) for uid in answer.asked]
             done += len(answer.asked)
