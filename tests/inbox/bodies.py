@@ -140,13 +140,13 @@ def anchors(draw: st.DrawFn) -> str:
     return f"<{name}{first}{second}>{draw(st.sampled_from(LABELS))}{end}"
 
 
-SENTENCE = st.lists(st.sampled_from(SENTENCES) | anchors() | forms(), max_size=5).map("".join)
+SENTENCE = st.lists(st.sampled_from(SENTENCES) | anchors() | forms(), max_size=4).map("".join)
 BLOCK = st.builds(lambda around, inside: around.replace("{}", inside), st.sampled_from(AROUND), SENTENCE)
 NESTED = st.builds(
     lambda around, inside: around.replace("{}", "".join(inside)),
     st.sampled_from([around for around in AROUND if not around.startswith("<!--[if mso")]),
-    st.lists(BLOCK, max_size=4),
+    st.lists(BLOCK, max_size=2),
 )
 BODIES = st.builds(
-    lambda head, blocks: head + "".join(blocks), st.sampled_from(HEADS), st.lists(BLOCK | NESTED, max_size=6)
+    lambda head, blocks: head + "".join(blocks), st.sampled_from(HEADS), st.lists(BLOCK | NESTED, max_size=3)
 )

@@ -173,6 +173,7 @@ WORDS = {
     "an unknown charset": ("=?klingon?q?caf=C3=A9?=", "café"),
     "broken base64": ("=?utf-8?b?Y2Fmw6k?=", "café"),
     "not base64 at all": ("=?utf-8?b?!?=", ""),
+    "a question mark": ("=?utf-8?q?<https://example.com/?a=3D1>?=", "<https://example.com/?a=1>"),
     "no end": ("=?utf-8?q?caf", "=?utf-8?q?caf"),
     "a language": ("=?utf-8*en?q?caf=C3=A9?=", "café"),
     "NUL": ("=?utf-8?q?a=00b?=", "ab"),

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gna.inbox.mime import DEEPEST, decoded, opened
+from gna.inbox.encoded_words import decoded
+from gna.inbox.mime import DEEPEST, opened
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=80)
 LINES = st.lists(WORDS, min_size=1, max_size=8).map(lambda lines: "\n".join(lines) + "\n")
@@ -139,28 +140,6 @@ def test_base64_may_end_anywhere(cut: int) -> None:
     data = base64.encodebytes(b"unsubscribe here, or there")
     raw = b"Content-Type: text/html\nContent-Transfer-Encoding: BASE64\n\n" + data[: len(data) - cut]
     assert opened(raw).html.startswith("unsubscribe here")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("plain", "plain"),
-        ("=?utf-8?q?f=C3=BCr?=", "für"),
-        ("a =?UTF-8?B?ZsO8cg==?= b", "a für b"),
-        ("=?utf-8?q?f=C3?=\r\n =?utf-8?q?=BCr_alle?=", "für alle"),
-        ("=?utf-8?b?ZsO?= =?utf-8?b?8cg?=", "f\ufffd\ufffdr"),
-        ("=?iso-8859-1*de?q?f=FCr?=", "für"),
-        ("=?nonsense?q?a?=", "a"),
-        ("=?utf-8?q?<https://example.com/?a=3D1>?=", "<https://example.com/?a=1>"),
-        ("=?utf-8?x?a?=", "=?utf-8?x?a?="),
-        ("=?utf-8?q?", "=?utf-8?q?"),
-    ],
-)
-def test_encoded_words_are_read(value: str, text: str) -> None:
-    if "\ufffd" in text:
-        assert decoded(value)
-    else:
-        assert decoded(value) == text
 
 
 def nested(depth: int) -> bytes:

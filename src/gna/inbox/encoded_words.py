@@ -4,7 +4,8 @@ import re
 from binascii import Error, a2b_base64, a2b_qp
 from collections.abc import Iterator
 
-WORD = re.compile(r"=\?([^?*\s]{1,40})(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
+# A question mark is not allowed within one, and some have it.
+WORD = re.compile(r"=\?([^?*\s]{1,40})(?:\*[^?\s]*)?\?([bBqQ])\?((?:[^?]|\?(?!=)){0,800}+)\?=")
 # Names that Python would take for something else than a charset that mail uses.
 NOT_TEXT = frozenset(("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"))
 

@@ -6,7 +6,7 @@ tenth of that; only the few of them that speak of leaving are looked at closely.
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
@@ -21,6 +21,8 @@ from gna.inbox.words import Words
 LABEL_MAX = 150
 BEFORE_MAX, AFTER_MAX = 250, 150
 AROUND_MAX = 3000
+# A link that does not say so in words counts only among the first and the last of a mail: stories are between them.
+FIRST, LAST = 5, 25
 # So many links of one kind are looked at, from the end: a mail with more of them is no letter.
 LOOKED_AT = 40
 
@@ -50,55 +52,68 @@ class _Seen:
     spoken: str
 
 
-class _Links:
-    """All links of a page, and roughly what they say: too much rather than too little."""
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Values, each once, and what they say, with a sign between each two."""
 
-    def __init__(self, page: Page) -> None:
+    raw: Sequence[bytes]
+    said: str
+
+    def with_one_of(self, phrases: Iterable[str]) -> set[bytes]:
+        """Those that say one of these."""
+        labels = f" {self.said}".split("\0")
+        return {raw for phrase in phrases for raw, label in zip(self.raw, labels, strict=False) if phrase in label}
+
+
+class _Links:
+    """Links of a page, and roughly what they say: too much rather than too little."""
+
+    def __init__(self, page: Page, anchors: Sequence[Anchor]) -> None:
         self.page = page
-        self.anchors = list(_ANCHOR.finditer(page.low))
+        self.anchors = anchors
+
+    def at_the_edges(self) -> "_Links":
+        """The first and the last of them."""
+        if len(self.anchors) <= FIRST + LAST:
+            return self
+        return _Links(self.page, [*self.anchors[:FIRST], *self.anchors[-LAST:]])
 
     @cached_property
-    def texts(self) -> str:
-        """What they say, with a sign between each two."""
+    def _labels(self) -> list[bytes]:
         joined = b">\0<".join([anchor[1] for anchor in self.anchors])
         if joined.rfind(b"<br") >= 0:
             joined = joined.replace(b"<br", b"> <br")
-        text = b"".join(_TEXT.findall(joined)).replace(b"\0", b" \0 ")
-        return words.normal(unescape(text.decode("utf-8", "replace")))
+        return b"".join(_TEXT.findall(joined)).split(b"\0")
 
     @cached_property
-    def spoken(self) -> str:
-        """What their pictures say, if any says something that matters."""
-        joined = _attributes(b" ".join([anchor[1] for anchor in self.anchors]))
-        flat = words.normal(attribute(joined))
-        if not words.LEAVE.within(flat) and not words.CHOOSE.within(flat):
-            return ""
-        return words.normal(attribute(b" \0 ".join([_attributes(anchor[1]) for anchor in self.anchors])))
+    def texts(self) -> _Values:
+        """What they say."""
+        # Most say the same: "Read more".
+        values = list(dict.fromkeys(self._labels))
+        return _Values(values, words.normal(unescape(b" \0 ".join(values).decode("utf-8", "replace"))))
 
     @cached_property
-    def addresses(self) -> str:
+    def spoken(self) -> _Values:
+        """What their pictures say."""
+        values = list(dict.fromkeys(_spoken(b" ".join([anchor[1] for anchor in self.anchors]))))
+        return _Values(values, words.normal(attribute(b" \0 ".join(values))))
+
+    @cached_property
+    def addresses(self) -> _Values:
         """Where they lead."""
-        found = [_HREF.search(anchor[1]) for anchor in self.anchors]
-        said = b"\0".join([href[0] if href else b"" for href in found]).decode("utf-8", "replace")
-        return unescape(said) if "&#" in said else said
+        values = list(map(b"".join, _HREF.findall(b" ".join([anchor[1] for anchor in self.anchors]))))
+        said = b"\0".join(values).decode("utf-8", "replace")
+        return _Values(values, unescape(said) if "&#" in said else said)
 
-    def speaking(self, phrases: Words, said: str) -> list[Anchor]:
+    def saying(self, phrases: Iterable[str]) -> list[Anchor]:
         """The last of them that seem to say one of these."""
-        found = phrases.within(said)
-        if not found:
-            return []
-        labels = f" {said}".split("\0")
-        places = {place for phrase in found for place, label in enumerate(labels) if phrase in label}
-        return [self.anchors[place] for place in sorted(places)[-LOOKED_AT:]]
+        found = self.texts.with_one_of(phrases)
+        return [anchor for anchor, raw in zip(self.anchors, self._labels, strict=False) if raw in found][-LOOKED_AT:]
 
-    def pointing(self) -> list[Anchor]:
-        """The last of them that seem to say "here"."""
-        # Where an attribute has a `>` in it, the rest of the tag is among the words.
-        texts = self.texts.replace(">", " ")
-        if not words.may_point(texts):
-            return []
-        labels = enumerate(texts.split("\0"))
-        return [self.anchors[place] for place, label in labels if words.may_point(label)][-LOOKED_AT:]
+    def having(self, values: _Values, phrases: Words) -> list[Anchor]:
+        """The last of them that seem to have a value with one of these."""
+        found = values.with_one_of(phrases.within(values.said))
+        return [anchor for anchor in self.anchors if any(value in anchor[1] for value in found)][-LOOKED_AT:]
 
 
 def links(html: str) -> list[Link]:
@@ -107,10 +122,11 @@ def links(html: str) -> list[Link]:
     What is said in plain words needs no guessing: each further kind of link is looked for only if none was found.
     """
     page = Page(html)
-    found, all_links = forms(page), _Links(page)
-    for kind in (_by_words, _by_pictures, _by_address, _by_context, _by_choice):
+    every = _Links(page, list(_ANCHOR.finditer(page.low)))
+    found, edges = forms(page), every.at_the_edges()
+    for kind in (_by_words, _by_address, _by_context, _by_pictures, _by_choice):
         # What no browser opens is shown, but it stops nobody from looking further.
-        more = sorted(kind(all_links), key=_leads_nowhere)
+        more = sorted(kind(every if kind is _by_words else edges), key=_leads_nowhere)
         found += [Link(url, Source.HTML) for url in more]
         if more and not _leads_nowhere(more[0]):
             break
@@ -122,40 +138,43 @@ def _leads_nowhere(url: str) -> bool:
 
 
 def _by_words(links: _Links) -> Iterator[str]:
-    speaking = links.speaking(words.LEAVE, links.texts)
-    found = [seen for seen in _looks(links, speaking) if len(seen.label) <= LABEL_MAX and words.LEAVE.said(seen.label)]
-    # "Unsubscribe" before "unsubscribe preferences".
-    found.sort(key=lambda seen: words.CHOOSE.said(seen.label))
+    speaking = _looks(links, links.saying(words.LEAVE.within(links.texts.said)))
+    found = [seen for seen in speaking if len(seen.label) <= LABEL_MAX and words.LEAVE.said(seen.label)]
+    if len(found) > 1:
+        # "Unsubscribe" before "unsubscribe preferences".
+        found.sort(key=lambda seen: words.CHOOSE.said(seen.label))
     yield from (seen.url for seen in found)
 
 
-def _by_pictures(links: _Links) -> Iterator[str]:
-    """A picture that says it, or what is shown when the mouse is over the link."""
-    for seen in _looks(links, links.speaking(words.LEAVE, links.spoken)):
-        if words.LEAVE.said(seen.spoken):
-            yield seen.url
-
-
 def _by_address(links: _Links) -> Iterator[str]:
-    for seen in _looks(links, links.speaking(words.LEAVE_URL, links.addresses)):
+    for seen in _looks(links, links.having(links.addresses, words.LEAVE_URL)):
         if words.address_says(words.LEAVE_URL, seen.url):
             yield seen.url
 
 
 def _by_context(links: _Links) -> Iterator[str]:
     """A link that says "here", in a sentence that says what for; or a sentence that is a link."""
-    for seen in _looks(links, [*links.speaking(words.GOING, links.texts), *links.pointing()]):
+    # Where an attribute has a `>` in it, the rest of the tag is among the words.
+    pointing = words.pointers(links.texts.said.replace(">", " "))
+    for seen in _looks(links, links.saying([*words.GOING.within(links.texts.said), *pointing])):
         if len(seen.label) > LABEL_MAX:
             continue
         if words.GOING.said(seen.label) or (words.points(seen.label) and _about_leaving(links.page, seen.anchor)):
             yield seen.url
 
 
+def _by_pictures(links: _Links) -> Iterator[str]:
+    """A picture that says it, or what is shown when the mouse is over the link."""
+    for seen in _looks(links, links.having(links.spoken, words.LEAVE)):
+        if words.LEAVE.said(seen.spoken):
+            yield seen.url
+
+
 def _by_choice(links: _Links) -> Iterator[str]:
     speaking = [
-        *links.speaking(words.CHOOSE, links.texts),
-        *links.speaking(words.CHOOSE, links.spoken),
-        *links.speaking(words.CHOOSE_URL, links.addresses),
+        *links.saying(words.CHOOSE.within(links.texts.said)),
+        *links.having(links.spoken, words.CHOOSE),
+        *links.having(links.addresses, words.CHOOSE_URL),
     ]
     for seen in _looks(links, speaking):
         said = words.CHOOSE.said(seen.label) or words.CHOOSE.said(seen.spoken)
@@ -163,12 +182,10 @@ def _by_choice(links: _Links) -> Iterator[str]:
             yield seen.url
 
 
-def _attributes(inner: bytes) -> bytes:
-    said = b""
+def _spoken(markup: bytes) -> Iterator[bytes]:
     for name, pattern in _SPEAKING.items():
-        if inner.rfind(name) >= 0:
-            said += b" ".join(map(b"".join, pattern.findall(inner))) + b" "
-    return said
+        if markup.rfind(name) >= 0:
+            yield from map(b"".join, pattern.findall(markup))
 
 
 def _looks(links: _Links, anchors: list[Anchor]) -> Iterator[_Seen]:
@@ -188,8 +205,8 @@ def _look(page: Page, anchor: Anchor) -> _Seen | None:
         return None
     is_area = page.low.startswith(b"<area", anchor.start())
     label = "" if is_area else words.normal(text_of(inner))
-    own = b" ".join(attributes.get(name, b"") for name in _SPEAKING)
-    return _Seen(anchor, url, label, words.normal(attribute(own + b" " + (b"" if is_area else _attributes(inner)))))
+    spoken = [*(attributes.get(name, b"") for name in _SPEAKING), *(() if is_area else _spoken(inner))]
+    return _Seen(anchor, url, label, words.normal(attribute(b" ".join(spoken))))
 
 
 def _about_leaving(page: Page, anchor: Anchor) -> bool:

@@ -21,7 +21,6 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _PARAMETER = r"""(?:^|[;\s]){}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))"""
 _BOUNDARY = re.compile(_PARAMETER.format("boundary"), re.IGNORECASE)
 _CHARSET = re.compile(_PARAMETER.format("charset"), re.IGNORECASE)
-_ENCODED_WORD = re.compile(r"=\?([\w.:-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?((?:[^?]|\?(?!=)){0,800}+)\?=", re.I | re.A)
 _CHARSET_NAME = re.compile(r"[\w.:-]{1,40}", re.ASCII)
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 # Python counts these as encodings of text; no mail is written in them, and some take long or warn.
@@ -55,29 +54,6 @@ def opened(raw: bytes) -> Opened:
     said = _Said()
     _collect(header, body, said, depth=0)
     return Opened(header, "\n".join(said.html), "\n".join(said.text))
-
-
-def decoded(value: str) -> str:
-    """The value of a header field with its encoded words (RFC 2047) as they are read."""
-    if "=?" not in value:
-        return value
-    said, at = [], 0
-    # A letter may be torn apart between two words: their bytes are put together first.
-    waiting, charset = b"", ""
-    for word in _ENCODED_WORD.finditer(value):
-        between = value[at : word.start()]
-        if waiting and (between.strip() or word[1].lower() != charset):
-            said.append(_as_text(waiting, charset))
-            waiting = b""
-        if between.strip() or not at:
-            said.append(between)
-        waiting, charset, at = waiting + _word(word[2], word[3]), word[1].lower(), word.end()
-    return "".join((*said, _as_text(waiting, charset), value[at:]))
-
-
-def _word(encoding: str, data: str) -> bytes:
-    raw = data.encode("utf-8", "replace")
-    return binascii.a2b_qp(raw, header=True) if encoding in "qQ" else _from_base64(raw)
 
 
 def _halves(raw: bytes) -> tuple[Header, bytes]:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from gna.inbox import markup, mime, plain
-from gna.inbox.mime import Opened, decoded
+from gna.inbox.encoded_words import decoded
+from gna.inbox.mime import Opened
 from gna.inbox.ways import Form, Link, Offers
 
 # What a field says beyond this, and links beyond these, nobody meant.

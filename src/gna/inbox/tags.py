@@ -70,8 +70,10 @@ class Page:
         return not any(start <= at < end for start, end in self._unseen)
 
     def _within(self, at: int, opening: bytes, closing: bytes) -> bool:
-        # First towards the end, which is near: the links in question are in the footer.
-        return self.low.find(closing, at) >= 0 and self.low.rfind(opening, 0, at) > self.low.rfind(closing, 0, at)
+        # If the end is nearer, there first: mostly nothing is closed after the links in a footer.
+        if at > len(self.low) // 2 and self.low.find(closing, at) < 0:
+            return False
+        return self.low.rfind(opening, 0, at) > self.low.rfind(closing, 0, at)
 
     @cached_property
     def _unseen(self) -> list[tuple[int, int]]:

@@ -160,11 +160,10 @@ def leaving(text: str) -> bool:
     return LEAVE.said(text) or GOING.said(text)
 
 
-def may_point(text: str) -> bool:
-    """Whether a link in the text, which is `normal`, may only point."""
-    if "http" in text or "www." in text or HERE_PARTS.said(text):
-        return True
-    return not HERE.isdisjoint([word.strip(_AROUND) for word in text.split()])
+def pointers(text: str) -> list[str]:
+    """What is in the text, which is `normal`, by which a link may only point."""
+    here = HERE.intersection([word.strip(_AROUND) for word in text.split()])
+    return [*here, *HERE_PARTS.within(text), *(start for start in ("http", "www.") if start in text)]
 
 
 def points(label: str) -> bool:
