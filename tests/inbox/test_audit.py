@@ -137,7 +137,7 @@ def scanned(db: Database, path: Path) -> list[dict[str, Any]]:
         for uid, head in heads.items():
             tx.execute(sa.insert(mails).values(**vars(head), **same, uid=uid))
         for some in bodies.wanted(tx, account).values():
-            bodies.store(tx, [mail.read(found[mail.uid][1]()) for mail in some])
+            bodies.store(tx, [bodies.read(mail, found[mail.uid][1]()) for mail in some])
         subscriptions.refresh(tx, account, now=NOW)
         listed, _ = subscriptions.listed(tx, account=account, page=1, per_page=100)
     return [{name: value for name, value in one.items() if name not in ("id", "account")} for one in listed]
