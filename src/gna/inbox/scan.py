@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -54,6 +54,7 @@ class Scanned:
 
 
 Tell = Callable[[Progress], None]
+One = TypeVar("One")
 
 
 def scan(
@@ -158,19 +159,19 @@ class _Work:
         """What comes, and how far that brings us, is written down in one transaction."""
         done, told, began = 0, _Told(), time.monotonic()
         for answer in mailbox.heads(chunks):
-            told.take(answer)
+            told.take(answer, mailbox.drain)
             done += len(answer.asked)
             if done % TOGETHER == 0 or done == total or time.monotonic() - began >= SECONDS:
-                self._write(place, told, checkpoint=checkpoint)
+                self._write(place, told, mailbox.drain, checkpoint=checkpoint)
                 told, began = _Told(), time.monotonic()
             self._tell(Progress(name, "headers", done, total))
 
-    def _write(self, place: Place, told: "_Told", *, checkpoint: bool) -> None:
+    def _write(self, place: Place, told: "_Told", drain: Callable[[], None], *, checkpoint: bool) -> None:
         with self._db.write() as tx:
             accounts.locked(tx, self._account_id)
             if not arrivals.is_as_before(tx, place):
                 raise Dropped("The mail server numbered its mails anew in the middle of the scan")
-            new = arrivals.store(tx, place, told.heads, now=clock.now())
+            new = arrivals.store(tx, place, _each(told.heads, drain), now=clock.now())
             if checkpoint:
                 arrivals.seen(tx, place, to=told.last, since=self._since)
         self.new += new
@@ -187,7 +188,8 @@ class _Work:
         done, told = 0, list[bodies.Read]()
         by_uid = {mail.uid: mail for mail in wanted}
         for answer in mailbox.bodies(_chunks(list(by_uid), BODIES)):
-            came = {mail.uid: bodies.read(by_uid[mail.uid], mail.content) for mail in answer.fetched}
+            mails = _each(answer.fetched, mailbox.drain)
+            came = {mail.uid: bodies.read(by_uid[mail.uid], mail.content) for mail in mails}
             # One that was deleted meanwhile says nothing.
             told += [came.get(uid) or bodies.Read(by_uid[uid].id, [], None) for uid in answer.asked]
             done += len(answer.asked)
@@ -210,8 +212,8 @@ class _Told:
         self.heads: list[tuple[int, Head]] = []
         self.errors = self.last = 0
 
-    def take(self, answer: Answer) -> None:
-        for mail in answer.fetched:
+    def take(self, answer: Answer, drain: Callable[[], None]) -> None:
+        for mail in _each(answer.fetched, drain):
             try:
                 self.heads.append((mail.uid, heads.read(mail.content, received(mail.received))))
             except Broken:
@@ -222,6 +224,13 @@ class _Told:
         # A server that refuses a part of what was asked has mails that it cannot read itself.
         self.errors += len(answer.asked) - len(answer.fetched) if answer.refused else 0
         self.last = answer.asked[-1]
+
+
+def _each(some: Sequence[One], drain: Callable[[], None]) -> Iterator[One]:
+    """One after the other; before each batch what the server has sent meanwhile is taken."""
+    for start in range(0, len(some), arrivals.BATCH):
+        drain()
+        yield from some[start : start + arrivals.BATCH]
 
 
 def _chunks(uids: list[int], size: int) -> Iterator[list[int]]:

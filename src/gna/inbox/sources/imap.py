@@ -133,6 +133,11 @@ class Mailbox:
         """Mails with their bodies, the longest of them cut off."""
         return self._fetch(chunks, BODY_ITEMS)
 
+    def drain(self) -> None:
+        """For whoever is busy with what came before: let the server go on."""
+        with _told(self.server):
+            self._imap.drain()
+
     def _fetch(self, chunks: Iterable[Sequence[int]], items: str) -> Iterator[Answer]:
         """Ask for several chunks ahead; what belongs to a later one is kept until its turn."""
         asked: deque[tuple[bytes, Sequence[int]]] = deque()

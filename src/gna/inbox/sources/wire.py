@@ -2,12 +2,13 @@
 
 import imaplib
 import re
+import select
 import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Bytes; what a server has sent meanwhile is taken with one call.
-AT_ONCE = 262_144
+# Bytes; what a server has sent meanwhile is taken with one call, up to what may wait.
+AT_ONCE, MOST = 262_144, 4_000_000
 # As servers answer that keep the order in which they were asked.
 MAIL = re.compile(rb'\* \d+ FETCH \(UID (\d+) INTERNALDATE "([^"]+)" BODY\[[^\]]*\](?:<0>)? \{(\d+)\}\r\n')
 
@@ -27,6 +28,8 @@ class _Buffered:
     _held = b""
     _at = 0
     _held_of: socket.socket | None = None
+    _later: list[bytes]
+    _drained = 0
 
     def read(self, size: int) -> bytes:
         """So many bytes; fewer only at the end of the connection."""
@@ -59,14 +62,26 @@ class _Buffered:
             self._at = end + 3
             yield Fetched(int(found[1]), found[2], held[start:end])
 
+    def drain(self) -> None:
+        """Take what has come without waiting: a server whose words nobody takes stops to work."""
+        if self._drained < MOST and select.select((self.sock,), (), (), 0)[0]:
+            data = self.sock.recv(AT_ONCE)
+            self._later.append(data)
+            self._drained += len(data)
+
     def _begin_anew(self) -> None:
         """What came before a connection was encrypted is no part of it."""
         if self._held_of is not self.sock:
             self._held, self._at, self._held_of = b"", 0, self.sock
+            self._later, self._drained = [], 0
 
     def _more(self, size: int) -> bool:
         """Take what has come; False at the end."""
-        data = self.sock.recv(max(AT_ONCE, size))
+        if self._later:
+            data = b"".join(self._later)
+            self._later, self._drained = [], 0
+        else:
+            data = self.sock.recv(max(AT_ONCE, size))
         self._held = self._held[self._at :] + data
         self._at = 0
         return bool(data)
