@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import admin, crash, feeds, idle, inbox_bodies, people, send, subscribe
+from bench import admin, crash, feeds, idle, inbox, inbox_bodies, people, send, subscribe
 
 ALL = {
     "idle": idle.main,
@@ -12,6 +12,7 @@ ALL = {
     "send": send.main,
     "crash": crash.main,
     "feeds": feeds.main,
+    "inbox": inbox.main,
     "inbox_bodies": inbox_bodies.main,
 }
 

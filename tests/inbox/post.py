@@ -84,7 +84,8 @@ def _more(sender: Sender, host: str, token: str, number: int) -> list[str]:
     if sender.kind == "newsletter":
         return [
             f"List-Id: Letters of {sender.number} <letters.{host}>",
-            f"List-Unsubscribe: <https://{host}/u/{token}>,\r\n <mailto:leave+{token}@{host}>",
+            f"List-Unsubscribe: <https://click.{host}/unsubscribe/{token}/{token[::-1]}?campaign={number}&list=letters>,",
+            f" <mailto:leave+{token}.{number}@{host}?subject=unsubscribe>",
             "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
             f"Feedback-ID: {number}:{sender.number}:news",
             "Precedence: bulk",

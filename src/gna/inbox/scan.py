@@ -28,7 +28,7 @@ logger = log.get(__name__)
 EVERYWHERE = "*"
 LONGEST_DAYS = 36_500
 # Written down together: so many mails, or what came within a second; and what so many bodies said.
-TOGETHER, SECONDS, BODIES_TOGETHER = 2000, 1.0, 100
+TOGETHER, SECONDS, BODIES_TOGETHER = 2000, 1.0, 200
 # Seconds before a lost connection is made again; each mail that came in between starts them anew.
 WAITS = (1.0, 3.0, 10.0)
 

@@ -25,7 +25,7 @@ from gna.inbox.sources.wire import Encrypted, Fetched, Plain
 # Seconds without a byte from the server.
 PATIENCE = 60.0
 # How many mails one command asks for, how many bodies; and how many commands are on their way at a time.
-HEADS, BODIES, AHEAD = 500, 20, 6
+HEADS, BODIES, AHEAD = 500, 20, 16
 # Of a body that is larger, the beginning.
 LONGEST_BODY = 524_288
 LARGEST = 64 * 1024 * 1024
@@ -75,6 +75,7 @@ class Mailbox:
                     self._imap.shutdown()
                 raise
         self._tags = count(1)
+        self._open: tuple[str, Folder] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -84,9 +85,8 @@ class Mailbox:
     ) -> None:
         with suppress(OSError, imaplib.IMAP4.error):
             if kind is None:
-                self._imap.logout()
-            else:
-                self._imap.shutdown()
+                self._send("LOGOUT")  # whose answer nobody waits for
+            self._imap.shutdown()
 
     def folders(self) -> list[str]:
         """All folders but those of sent, deleted and unwanted mail."""
@@ -101,12 +101,16 @@ class Mailbox:
 
     def examine(self, folder: str) -> Folder:
         """Open a folder so that nothing in it can change, not even what counts as recent."""
+        if self._open and self._open[0] == folder:
+            return self._open[1]
+        self._open = None
         with _told(self.server):
             kind, said = self._imap.select(on_the_wire(folder).decode(), readonly=True)
             if kind != "OK":
                 raise NotFound("There is no such folder in the mailbox, or it cannot be opened")
             validity = self._imap.response("UIDVALIDITY")[1][0]
-        return Folder(int(validity or 0), int(said[0] or 0))
+        self._open = (folder, Folder(int(validity or 0), int(said[0] or 0)))
+        return self._open[1]
 
     def search(self, criteria: str) -> list[int]:
         """The UIDs of the mails that match, in ascending order."""
