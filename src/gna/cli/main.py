@@ -1,12 +1,13 @@
 """The `gna` command."""
 
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from gna import __version__
-from gna.cli import campaigns, check, demo, feed, inbox, migrate, serve, subscribers, worker
+from gna.cli import check, demo, migrate, serve, worker
 from gna.errors import GnaError
 
 app = typer.Typer(
@@ -17,10 +18,10 @@ app = typer.Typer(
 )
 for command in (serve.serve, worker.worker, migrate.migrate, check.check, demo.demo):
     app.command()(command)
-app.add_typer(subscribers.app, name="subscribers")
-app.add_typer(campaigns.app, name="campaigns")
-app.add_typer(feed.app, name="feed")
-app.add_typer(inbox.app, name="inbox")
+# A server lives long, and does not carry the commands that it is not.
+if sys.argv[1:2] not in (["serve"], ["worker"]):
+    for name in ("subscribers", "campaigns", "feed", "inbox"):
+        app.add_typer(import_module(f"gna.cli.{name}").app, name=name)
 
 
 @app.callback(invoke_without_command=True)
