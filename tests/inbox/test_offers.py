@@ -291,6 +291,32 @@ def test_an_address_may_say_it() -> None:
     assert found('<a href="https://unsubscribe.example.com/1">x</a>') == ["https://unsubscribe.example.com/1"]
 
 
+STORY = '<p style="color:#333">Words and <a href="https://example.com/story">more words</a></p>' * 200
+
+
+@pytest.mark.parametrize("html", [f"{{}}{STORY}", f"{STORY}{{}}{STORY}", f"{STORY}{{}}"], ids=["top", "middle", "end"])
+def test_a_link_that_says_it_in_words_is_found_anywhere(html: str) -> None:
+    assert found(html.format(f'<a href="{URL}">Unsubscribe</a>')) == [URL]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a href="https://example.com/unsubscribe">x</a>',
+        '<p>To unsubscribe click <a href="https://example.com/unsubscribe">here</a></p>',
+        '<a href="https://example.com/unsubscribe"><img src=a alt="Unsubscribe"></a>',
+    ],
+)
+def test_a_link_that_says_it_otherwise_is_at_the_top_or_at_the_end(link: str) -> None:
+    assert found(f"{link}{STORY}") == found(f"{STORY}{link}") == ["https://example.com/unsubscribe"]
+    assert found(f"{STORY}{link}{STORY}") == []
+
+
+def test_who_can_leave_by_a_page_or_by_a_mail_is_offered_both() -> None:
+    mail = "mailto:unsubscribe@example.com"
+    assert found(f'<a href="{URL}">Unsubscribe</a> or <a href="{mail}">write to us</a>') == [URL, mail]
+
+
 def form(attributes: str, inside: str) -> str:
     return f'<table><form {attributes}><tr><td>{inside}</td></tr></form></table><p><a href="{URL}">More</a></p>'
 

@@ -70,8 +70,11 @@ def links(html: str) -> list[Link]:
     _read(tree.root, reading, seen=True)
     reading.bound(by_link=False)
     anchors = [anchor for anchor in reading.anchors[::-1] if anchor.seen and anchor.url]
-    kinds = (_by_words, _by_address, _by_context, _by_pictures, _by_choice)
-    urls = next(filter(None, (list(kind(anchors)) for kind in kinds)), [])
+    urls = list(_by_words(anchors))
+    if not urls or "mailto:" in html:
+        urls += _by_address(anchors)
+    for kind in (_by_context, _by_pictures, _by_choice):
+        urls = urls or list(kind(anchors))
     return [*reading.forms[::-1], *(Link(url, Source.HTML) for url in urls)]
 
 

@@ -6,10 +6,11 @@ tenth of that; only the few of them that speak of leaving are looked at closely.
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
+from itertools import chain
 
 from gna.inbox import words
 from gna.inbox.forms import forms
@@ -21,8 +22,9 @@ from gna.inbox.words import Words
 LABEL_MAX = 150
 BEFORE_MAX, AFTER_MAX = 250, 150
 AROUND_MAX = 3000
-# A link that does not say so in words counts only among the first and the last of a mail: stories are between them.
-FIRST, LAST = 5, 25
+# A link that does not say so in words counts only at the end of a mail, or among its first: stories are between them.
+FOOTER = 12_000
+TOP = 5
 # So many links of one kind are looked at, from the end: a mail with more of them is no letter.
 LOOKED_AT = 40
 
@@ -31,6 +33,7 @@ _ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*(?:<(?!/?a(?:rea)?[\s>/])[^<]*)*+)"
 _TEXT = re.compile(rb">([^<]+)")
 _VALUE = rb"""\s*=\s*(?:"([^"]*)|'([^']*)|([^\s>"']+))"""
 _HREF = re.compile(rb"href" + _VALUE)
+_URL_WORDS = re.compile("[a-z][a-z/_-]{4,}")
 _SPEAKING = {name: re.compile(name + _VALUE) for name in (b"alt", b"title", b"aria-label")}
 _BOUND = re.compile(
     rb"<(?:/?(?:td|th|tr|table|tbody|div|p|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|form|section|header|footer"
@@ -54,14 +57,17 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Values, each once, and what they say, with a sign between each two."""
+    """Values, and what they say, with a sign between each two; `gist` is enough to find out whether one says it."""
 
     raw: Sequence[bytes]
     said: str
+    gist: str
 
-    def with_one_of(self, phrases: Iterable[str]) -> set[bytes]:
+    def with_one_of(self, phrases: Collection[str]) -> set[bytes]:
         """Those that say one of these."""
-        labels = f" {self.said}".split("\0")
+        if not phrases:
+            return set()
+        labels = self.said.split("\0")
         return {raw for phrase in phrases for raw, label in zip(self.raw, labels, strict=False) if phrase in label}
 
 
@@ -71,12 +77,6 @@ class _Links:
     def __init__(self, page: Page, anchors: Sequence[Anchor]) -> None:
         self.page = page
         self.anchors = anchors
-
-    def at_the_edges(self) -> "_Links":
-        """The first and the last of them."""
-        if len(self.anchors) <= FIRST + LAST:
-            return self
-        return _Links(self.page, [*self.anchors[:FIRST], *self.anchors[-LAST:]])
 
     @cached_property
     def _labels(self) -> list[bytes]:
@@ -90,29 +90,37 @@ class _Links:
         """What they say."""
         # Most say the same: "Read more".
         values = list(dict.fromkeys(self._labels))
-        return _Values(values, words.normal(unescape(b" \0 ".join(values).decode("utf-8", "replace"))))
+        said = words.normal(unescape(b" \0 ".join(values).decode("utf-8", "replace")))
+        # Where an attribute has a `>` in it, the rest of the tag is among the words.
+        return _Values(values, said, said.replace(">", " "))
 
     @cached_property
     def spoken(self) -> _Values:
         """What their pictures say."""
         values = list(dict.fromkeys(_spoken(b" ".join([anchor[1] for anchor in self.anchors]))))
-        return _Values(values, words.normal(attribute(b" \0 ".join(values))))
+        said = words.normal(attribute(b" \0 ".join(values)))
+        return _Values(values, said, said)
 
     @cached_property
     def addresses(self) -> _Values:
         """Where they lead."""
         values = list(map(b"".join, _HREF.findall(b" ".join([anchor[1] for anchor in self.anchors]))))
         said = b"\0".join(values).decode("utf-8", "replace")
-        return _Values(values, unescape(said) if "&#" in said else said)
+        if "&#" in said:
+            said = unescape(said)
+        # Most of an address are numbers, and tell nothing.
+        return _Values(values, said, " ".join(set(_URL_WORDS.findall(said))))
 
-    def saying(self, phrases: Iterable[str]) -> list[Anchor]:
+    def saying(self, phrases: Collection[str]) -> list[Anchor]:
         """The last of them that seem to say one of these."""
         found = self.texts.with_one_of(phrases)
         return [anchor for anchor, raw in zip(self.anchors, self._labels, strict=False) if raw in found][-LOOKED_AT:]
 
     def having(self, values: _Values, phrases: Words) -> list[Anchor]:
         """The last of them that seem to have a value with one of these."""
-        found = values.with_one_of(phrases.within(values.said))
+        found = values.with_one_of(phrases.within(values.gist))
+        if not found:
+            return []
         return [anchor for anchor in self.anchors if any(value in anchor[1] for value in found)][-LOOKED_AT:]
 
 
@@ -122,15 +130,30 @@ def links(html: str) -> list[Link]:
     What is said in plain words needs no guessing: each further kind of link is looked for only if none was found.
     """
     page = Page(html)
-    every = _Links(page, list(_ANCHOR.finditer(page.low)))
-    found, edges = forms(page), every.at_the_edges()
-    for kind in (_by_words, _by_address, _by_context, _by_pictures, _by_choice):
+    found = forms(page)
+    for urls in _kinds(page):
         # What no browser opens is shown, but it stops nobody from looking further.
-        more = sorted(kind(every if kind is _by_words else edges), key=_leads_nowhere)
+        more = sorted(urls, key=_leads_nowhere)
         found += [Link(url, Source.HTML) for url in more]
         if more and not _leads_nowhere(more[0]):
             break
     return found
+
+
+def _kinds(page: Page) -> Iterator[Iterable[str]]:
+    start = max(len(page.low) - FOOTER, 0)
+    footer = _Links(page, list(_ANCHOR.finditer(page.low, start)))
+    found = list(_by_words(footer))
+    # Who can leave by a page often can by a mail, too, which says so only in its address.
+    if not found or page.low.rfind(b"mailto:", start) >= 0:
+        found += _by_address(footer)
+    yield found
+    yield from (kind(footer) for kind in (_by_context, _by_pictures))
+    before = _Links(page, list(_ANCHOR.finditer(page.low, 0, start)))
+    yield _by_words(before)
+    top = _Links(page, before.anchors[:TOP])
+    yield from (kind(top) for kind in (_by_address, _by_context, _by_pictures) if top.anchors)
+    yield chain(_by_choice(footer), _by_choice(top))
 
 
 def _leads_nowhere(url: str) -> bool:
@@ -138,7 +161,7 @@ def _leads_nowhere(url: str) -> bool:
 
 
 def _by_words(links: _Links) -> Iterator[str]:
-    speaking = _looks(links, links.saying(words.LEAVE.within(links.texts.said)))
+    speaking = _looks(links, links.saying(words.LEAVE.within(links.texts.gist)))
     found = [seen for seen in speaking if len(seen.label) <= LABEL_MAX and words.LEAVE.said(seen.label)]
     if len(found) > 1:
         # "Unsubscribe" before "unsubscribe preferences".
@@ -154,9 +177,8 @@ def _by_address(links: _Links) -> Iterator[str]:
 
 def _by_context(links: _Links) -> Iterator[str]:
     """A link that says "here", in a sentence that says what for; or a sentence that is a link."""
-    # Where an attribute has a `>` in it, the rest of the tag is among the words.
-    pointing = words.pointers(links.texts.said.replace(">", " "))
-    for seen in _looks(links, links.saying([*words.GOING.within(links.texts.said), *pointing])):
+    gist = links.texts.gist
+    for seen in _looks(links, links.saying([*words.GOING.within(gist), *words.pointers(gist)])):
         if len(seen.label) > LABEL_MAX:
             continue
         if words.GOING.said(seen.label) or (words.points(seen.label) and _about_leaving(links.page, seen.anchor)):
@@ -172,7 +194,7 @@ def _by_pictures(links: _Links) -> Iterator[str]:
 
 def _by_choice(links: _Links) -> Iterator[str]:
     speaking = [
-        *links.saying(words.CHOOSE.within(links.texts.said)),
+        *links.saying(words.CHOOSE.within(links.texts.gist)),
         *links.having(links.spoken, words.CHOOSE),
         *links.having(links.addresses, words.CHOOSE_URL),
     ]

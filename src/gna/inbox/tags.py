@@ -1,15 +1,21 @@
 """The HTML of a mail as its tags: read one at a time, and only where somebody looks."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from html import unescape
 from urllib.parse import urljoin
 
 # An address that is longer leads nowhere.
 URL_MAX = 8192
-# Stretches that nobody sees; a mail with more of them is no letter.
-HIDDEN_MAX = 100
-# How far from its start a tag may say that it is hidden.
+# So far before a link the tag may be that hides it, and so many of these are looked at; farther away a whole page is
+# hidden, as one for telephones is, and the link is in the other one too.
+HIDDEN_BEFORE = 4000
+HIDDEN_MAX = 20
+# In the first part of a mail a quote starts, so many times at most.
+QUOTED_WITHIN = 10_000
+QUOTED_MAX = 100
+# So far from its start a tag may say what it is.
 TAG_MAX = 1000
 
 _TAG = re.compile(rb"""<([a-z][a-z0-9]*)([^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*+)>""")
@@ -19,9 +25,11 @@ _MARKUP = re.compile(rb"<!--.*?-->|<(br\b)?[^>]*>?", re.DOTALL)
 # In an attribute `&copy=2` stays what it is; `&copy;=2` and `&amp` do not.
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-# A link that is not to be seen is there for machines, to find out who follows every link: it is no offer. And what is
-# quoted was sent by somebody else. Styles of a class are not looked at: they hide things on some screens only.
-_UNSEEN = (b"display:none", b"display: none", b"visibility:hidden", b"<blockquote", b"gmail_quote")
+# A link that is not to be seen is there for machines, to find out who follows every link: it is no offer. Styles of a
+# class are not looked at: they hide things on some screens only.
+_HIDING = (b"display:none", b"display: none", b"visibility:hidden", b"visibility: hidden")
+# What is quoted was sent by somebody else.
+_QUOTE, _GMAIL_QUOTE = b"<blockquote", b"gmail_quote"
 _NOTHING_INSIDE = frozenset({b"img", b"input", b"br", b"hr", b"meta", b"link", b"col", b"area", b"source"})
 _TOO_SMALL = re.compile(rb"font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!]|$)")
 
@@ -67,7 +75,7 @@ class Page:
         """Whether somebody who reads the mail sees what stands there as this sender's."""
         if self._within(at, b"<!--", b"-->") or self._within(at, b"<script", b"</script"):
             return False
-        return not any(start <= at < end for start, end in self._unseen)
+        return not self._hidden(at) and not self._is_quoted(at)
 
     def _within(self, at: int, opening: bytes, closing: bytes) -> bool:
         # If the end is nearer, there first: mostly nothing is closed after the links in a footer.
@@ -75,18 +83,41 @@ class Page:
             return False
         return self.low.rfind(opening, 0, at) > self.low.rfind(closing, 0, at)
 
+    def _is_quoted(self, at: int) -> bool:
+        if any(start <= at < end for start, end in self._gmail_quotes):
+            return True
+        # The end is near, so that this is soon known.
+        if self.low.find(b"</blockquote", at) < 0:
+            return False
+        return any(start <= at < end for start, end in self._quotes)
+
     @cached_property
-    def _unseen(self) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        for sign in _UNSEEN:
-            # From the end: mostly it is nowhere, and that is found out twice as fast.
-            at = self.low.rfind(sign)
-            while at >= 0 and len(found) < HIDDEN_MAX:
-                start = self._tag_around(at)
-                if start >= 0:
-                    found.append((start, self._end(start)))
-                at = self.low.rfind(sign, 0, at)
-        return found
+    def _gmail_quotes(self) -> list[tuple[int, int]]:
+        return self._elements_with(_GMAIL_QUOTE, QUOTED_WITHIN)
+
+    @cached_property
+    def _quotes(self) -> list[tuple[int, int]]:
+        return self._elements_with(_QUOTE, len(self.low))
+
+    def _elements_with(self, sign: bytes, last: int) -> list[tuple[int, int]]:
+        starts = self._tags_with(sign, 0, last, QUOTED_MAX)
+        return [(start, self._end(start, len(self.low))) for start in starts]
+
+    def _hidden(self, at: int) -> bool:
+        # The tag itself may say it, too.
+        before, after = max(at - HIDDEN_BEFORE, 0), at + TAG_MAX
+        starts = (start for sign in _HIDING for start in self._tags_with(sign, before, after, HIDDEN_MAX))
+        return any(start <= at < self._end(start, at + 5 * HIDDEN_BEFORE) for start in starts)
+
+    def _tags_with(self, sign: bytes, first: int, last: int, most: int) -> Iterator[int]:
+        """Where tags start that have this in them, from the end."""
+        at = self.low.rfind(sign, first, last)
+        while at >= 0 and most:
+            start = self._tag_around(at)
+            if start >= 0:
+                most -= 1
+                yield start
+            at = self.low.rfind(sign, first, at)
 
     def _tag_around(self, at: int) -> int:
         """Where the tag starts that has this place in it, or -1."""
@@ -95,13 +126,13 @@ class Page:
             return -1
         return start
 
-    def _end(self, start: int) -> int:
-        """Where the element ends that starts there; 0, if it never does, or has nothing inside."""
+    def _end(self, start: int, last: int) -> int:
+        """Where the element ends that starts there; 0, if it does not before that place, or has nothing inside."""
         tag = _BROKEN_TAG.match(self.low, start)
         if not tag or tag[1] in _NOTHING_INSIDE:
             return 0
         depth = 1
-        for other in _same(tag[1]).finditer(self.low, tag.end()):
+        for other in _same(tag[1]).finditer(self.low, tag.end(), last):
             depth += -1 if other[1] else 1
             if not depth:
                 return other.start()
