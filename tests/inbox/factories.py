@@ -48,6 +48,7 @@ def a_mail(
             "subject": subject,
             "date_sent": sent,
             "received_at": sent,
+            "came_at": min(sent, columns.get("received_at") or sent),
             "keywords": signs.keywords_in(subject),
             "body_ways": None if body is None else [way.stored() for way in body],
             "seen_at": sent,

@@ -175,6 +175,7 @@ def _mails(sender: Sender, chance: random.Random, now: datetime) -> Iterable[dic
             "subject": subject,
             "date_sent": at,
             "received_at": at + timedelta(seconds=chance.randrange(2, 90)),
+            "came_at": at,
             "list_id": sender.list_id,
             "list_unsubscribe": sender.field,
             "list_unsubscribe_post": ONE_CLICK if sender.one_click else None,

@@ -53,7 +53,7 @@ def is_as_before(tx: Connection, where: Place) -> bool:
 
 
 # In the order of what `_rows` makes.
-COLUMNS = (*(field.name for field in fields(Head)), "account_id", "folder_id", "seen_at", "uid", "is_copy")
+COLUMNS = (*(field.name for field in fields(Head)), "came_at", "account_id", "folder_id", "seen_at", "uid", "is_copy")
 _pour = db.pouring(mails, COLUMNS, unique=("folder_id", "uid"))
 _by_uid = sa.update(mails).where(m.id == sa.bindparam("mail_id")).values(uid=sa.bindparam("new_uid"))
 
@@ -72,7 +72,7 @@ def store(tx: Connection, where: Place, heads: Iterable[tuple[int, Head]], *, no
 
 
 def _row(head: Head, stored: Callable[[datetime], Any]) -> tuple[Any, ...]:
-    """The fields of a header in their order."""
+    """The fields of a header in their order, and when it came."""
     return (
         head.sender_email,
         head.sender_name,
@@ -85,7 +85,13 @@ def _row(head: Head, stored: Callable[[datetime], Any]) -> tuple[Any, ...]:
         head.list_unsubscribe_post,
         head.keywords,
         head.signs,
+        stored(_came_at(head)),
     )
+
+
+def _came_at(head: Head) -> datetime:
+    """What the sender says, unless the server had it earlier: a mail cannot come from the future."""
+    return min(head.date_sent, head.received_at) if head.received_at else head.date_sent
 
 
 def _unrecognised(tx: Connection, where: Place, batch: list[tuple[int, Head]]) -> list[tuple[int, Head]]:
@@ -118,11 +124,15 @@ def _identity(mail: Any) -> tuple[Any, ...]:
 
 
 def _like(where: Place, batch: list[tuple[int, Head]]) -> sa.Select[Any]:
-    """Mails of the account with sender and date of one of these: what the index has."""
-    pairs = [(head.sender_email, head.date_sent) for _, head in batch]
+    """Mails of the account with sender and date of one of these: what the index has.
+
+    A server that copies a mail keeps when it received it; where it does not, the sender's date is nearly always the
+    earlier one.
+    """
+    pairs = {(head.sender_email, moment) for _, head in batch for moment in (head.date_sent, _came_at(head))}
     columns = (m.id, m.sender_email, m.date_sent, m.message_id, m.subject)
     return sa.select(*columns).where(
-        m.account_id == where.account_id, sa.tuple_(m.sender_email, m.date_sent).in_(pairs)
+        m.account_id == where.account_id, sa.tuple_(m.sender_email, m.came_at).in_(sorted(pairs))
     )
 
 

@@ -57,14 +57,14 @@ def _newest(account_id: int, senders: sa.CTE) -> sa.Select[tuple[int]]:
     """The newest mail of each: one look into the index, where ranking all their mails would take much longer."""
     its = mails.alias("its").c
     newest = sa.select(its.id).where(its.account_id == account_id, its.sender_email == senders.c.sender_email)
-    newest = newest.where(sa.not_(its.is_copy)).order_by(its.date_sent.desc(), its.id.desc()).limit(1)
+    newest = newest.where(sa.not_(its.is_copy)).order_by(its.came_at.desc(), its.id.desc()).limit(1)
     return sa.select(newest.scalar_subquery()).select_from(senders)
 
 
 def _newest_without(account_id: int, senders: sa.CTE) -> sa.Select[tuple[int]]:
     """The newest mails of each that have no List-Unsubscribe field."""
     its = mails.alias("its").c
-    order = sa.func.row_number().over(partition_by=its.sender_email, order_by=(its.date_sent.desc(), its.id.desc()))
+    order = sa.func.row_number().over(partition_by=its.sender_email, order_by=(its.came_at.desc(), its.id.desc()))
     ranked = sa.select(its.id, order.label("rank")).where(its.account_id == account_id, its.list_unsubscribe.is_(None))
     ranked = ranked.where(sa.not_(its.is_copy), its.sender_email.in_(sa.select(senders.c.sender_email)))
     some = ranked.subquery()

@@ -71,6 +71,8 @@ mails = sa.Table(
     # What the sender says (the server's word, where the sender says nothing), and what the server says.
     sa.Column("date_sent", Instant, nullable=False),
     sa.Column("received_at", Instant),
+    # The earlier of the two. Whatever means "newest" goes by this: a date in the future would be the newest for years.
+    sa.Column("came_at", Instant, nullable=False),
     sa.Column("list_id", sa.Text),
     # The fields as they are in the header; several of one name are on lines of their own.
     sa.Column("list_unsubscribe", sa.Text),
@@ -87,7 +89,7 @@ mails = sa.Table(
     sa.UniqueConstraint("folder_id", "uid"),
 )
 m = mails.c
-sa.Index("idx_inbox_messages_sender", m.account_id, m.sender_email, m.date_sent)
+sa.Index("idx_inbox_messages_sender", m.account_id, m.sender_email, m.came_at)
 
 subscriptions = sa.Table(
     "inbox_subscriptions",

@@ -60,6 +60,7 @@ def _messages() -> None:
         sa.Column("subject", sa.Text(), nullable=False, server_default=""),
         sa.Column("date_sent", Instant(), nullable=False),
         sa.Column("received_at", Instant()),
+        sa.Column("came_at", Instant(), nullable=False),
         sa.Column("list_id", sa.Text()),
         sa.Column("list_unsubscribe", sa.Text()),
         sa.Column("list_unsubscribe_post", sa.Text()),
@@ -74,7 +75,7 @@ def _messages() -> None:
         _of("inbox_accounts", "inbox_messages", "account_id"),
         _of("inbox_folders", "inbox_messages", "folder_id"),
     )
-    op.create_index("idx_inbox_messages_sender", "inbox_messages", ["account_id", "sender_email", "date_sent"])
+    op.create_index("idx_inbox_messages_sender", "inbox_messages", ["account_id", "sender_email", "came_at"])
 
 
 def _subscriptions() -> None:
