@@ -94,6 +94,23 @@ def test_nothing_is_ever_written_to_the_mailbox(box: Box) -> None:
         assert imap.response("RECENT")[1] == [b"101"]
 
 
+def test_a_mail_from_the_future_is_neither_the_newest_for_years_nor_counted_twice(box: Box) -> None:
+    now = clock.now()
+    forged = replace(a_letter(received=now + 9000 * DAY, body=link("old")), received=now - 2 * DAY)
+    box.receives(forged)
+    box.receives(a_letter(received=now - DAY, body=link("new")))
+    box.receives(forged, folder="Archive")
+    box.scan(folders=("INBOX", "Archive"))
+    assert [mail.is_copy for mail in box.mails()] == [True, False, False]
+    [found] = box.found()["subscriptions"]
+    assert (found["email_count"], found["unsubscribe_link"]) == (2, "https://shop.example/unsubscribe?u=new")
+    assert found["last_seen"].date() == (now - DAY).date()
+
+
+def link(token: str) -> str:
+    return f'<a href="https://shop.example/unsubscribe?u={token}">Unsubscribe</a>'
+
+
 @pytest.mark.parametrize("point", POINTS)
 def test_a_killed_scan_is_gone_on_with(box: Box, point: str) -> None:
     box.receives(*some(330, senders=40))

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from gna import clock
 from gna.db import Database
 from gna.errors import NotFound
 from gna.inbox import offered, subscriptions
@@ -234,6 +235,21 @@ def test_the_most_recent_mail_wins(db: Database, account: int) -> None:
     row = the(db)
     assert (row.unsubscribe_method, row.unsubscribe_link) == ("email_reply", "mailto:leave@shop.example")
     assert row.way_mail_id == newest
+
+
+def test_a_mail_that_claims_to_be_from_the_future_is_as_old_as_it_is(db: Database, account: int) -> None:
+    in_future = NOW.replace(year=2098)
+    names = {"sender_name": "Old", "list_id": "old.shop.example", "list_unsubscribe": WEB}
+    a_mail(db, account, sent=in_future, received_at=NOW, **names)
+    a_mail(db, account, sent=NOW + DAY, sender_name="New", list_id="new.shop.example", list_unsubscribe=ANOTHER)
+    refresh(db, account)
+    row = the(db)
+    assert row.unsubscribe_link == ANOTHER.strip("<>")
+    assert (row.sender_name, row.list_id) == ("New", "new.shop.example")
+    assert (row.first_seen, row.last_seen) == (NOW, NOW + DAY)
+    told = show(db)["history"]
+    assert [was["url"] for was in told] == [ANOTHER.strip("<>"), WEB.strip("<>")]
+    assert told[1]["email_date"] == clock.iso(in_future)
 
 
 def test_of_two_at_the_same_moment_the_one_that_came_later_wins(db: Database, account: int) -> None:

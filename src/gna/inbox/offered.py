@@ -13,7 +13,7 @@ from gna.inbox.ways import Offers, Way
 
 # So many mails are read at once on the way back.
 PAGE = 50
-NEWEST_FIRST = (m.date_sent.desc(), m.id.desc())
+NEWEST_FIRST = (m.came_at.desc(), m.id.desc())
 NOTHING = sa.literal([], type_json)
 
 
@@ -65,8 +65,8 @@ def walk(tx: Connection, account_id: int, sender: str, *, seen_to: datetime | No
     while page:
         yield from page
         last = page[-1]
-        older = sa.or_(m.date_sent < last.date_sent, m.id < last.id)
-        page = tx.execute(theirs.where(m.date_sent <= last.date_sent, older).order_by(*NEWEST_FIRST).limit(PAGE)).all()
+        older = sa.or_(m.came_at < last.came_at, m.id < last.id)
+        page = tx.execute(theirs.where(m.came_at <= last.came_at, older).order_by(*NEWEST_FIRST).limit(PAGE)).all()
 
 
 def _lines(field: str | None) -> tuple[str, ...]:

@@ -99,8 +99,8 @@ def _sums() -> sa.Select[Any]:
         "keywords": reduce(add, (sa.func.max(m.keywords.op("&")(bit)) for bit in BIT.values())),
         "headers": headers,
         "bodies": bodies,
-        "first_seen": sa.func.min(m.date_sent),
-        "last_seen": sa.func.max(m.date_sent),
+        "first_seen": sa.func.min(m.came_at),
+        "last_seen": sa.func.max(m.came_at),
         **{name: sa.func.count(sa.case((m.signs.op("&")(sign) != 0, 1))) for name, sign in COUNTED.items()},
         # Looked for only where the sums say that there is one: else it would be a walk over all mails for nothing.
         "sender_name": sa.case(
@@ -122,4 +122,4 @@ def _newest(
     found = sa.select(n[column]).where(n.account_id == m.account_id, n.sender_email == m.sender_email, ~n.is_copy)
     if wanted:
         found = found.where(wanted(n))
-    return found.order_by(n.date_sent.desc(), n.id.desc()).limit(1).offset(skip).correlate(mails).scalar_subquery()
+    return found.order_by(n.came_at.desc(), n.id.desc()).limit(1).offset(skip).correlate(mails).scalar_subquery()
