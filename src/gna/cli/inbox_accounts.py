@@ -1,8 +1,7 @@
 """`gna inbox account`: the mailboxes that are read, and where their passwords are."""
 
 import sys
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -61,7 +60,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
     with start.opened() as (_, db), db.read() as tx:
         found = accounts.listed(tx)
     if json:
-        screen.print_json({"items": [_plain(account) for account in found]})
+        screen.print_json({"items": [clock.in_json(account) for account in found]})
         return
     from rich.table import Table
 
@@ -116,11 +115,6 @@ def password(email: Email) -> None:
         with db.read() as tx:
             account = accounts.find(tx, email)
         _ask(settings, db, account.email)
-
-
-def _plain(account: dict[str, Any]) -> dict[str, Any]:
-    """As JSON has it."""
-    return {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in account.items()}
 
 
 def _somebody_types() -> bool:

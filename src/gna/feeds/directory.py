@@ -151,11 +151,7 @@ def _shown(tx: Connection, rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _seen(row: Any) -> dict[str, Any]:
-    return {
-        name: clock.iso(value) if isinstance(value, datetime) else value
-        for name, value in row._mapping.items()
-        if name not in HIDDEN
-    }
+    return clock.in_json({name: value for name, value in row._mapping.items() if name not in HIDDEN})
 
 
 def _campaign(row: Any) -> dict[str, Any]:

@@ -34,4 +34,4 @@ def everything(tx: Connection, subscriber_id: str, *, now: datetime) -> dict[str
 
 
 def _shown(row: Any) -> dict[str, Any]:
-    return {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in row._mapping.items()}
+    return clock.in_json(row._asdict())
