@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from gna import clock, log
 from gna.config import Settings
 from gna.db import Database
-from gna.inbox import accounts, arrivals, bodies, scan, subscriptions
+from gna.inbox import accounts, arrivals, bodies, counting, scan
 from gna.inbox.scan import Scanned
 from gna.inbox.table import a, m, mails, o, s
 from gna.inbox.table import accounts as accounts_table
@@ -136,8 +136,8 @@ POINTS: dict[str, Callable[[], None]] = {
     "between headers and bodies": lambda: before(bodies, "wanted"),
     "in the transaction of bodies": lambda: after(bodies, "store"),
     "in the middle of bodies": lambda: before(scan._Work, "_keep", second()),
-    "before subscriptions": lambda: before(subscriptions, "refresh"),
-    "in the transaction of subscriptions": lambda: after(subscriptions, "refresh"),
+    "before subscriptions": lambda: before(counting, "refresh"),
+    "in the transaction of subscriptions": lambda: after(counting, "refresh"),
 }
 
 # Each is a copy of a process that has imported everything, which spares it a second.

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gna.db import Database
-from gna.inbox import audit, bodies, subscriptions
+from gna.inbox import audit, bodies, counting, subscriptions
 from gna.inbox.heads import Head
 from gna.inbox.sources import files
 from gna.inbox.table import folders, mails
@@ -135,11 +135,12 @@ def scanned(db: Database, path: Path) -> list[dict[str, Any]]:
         found = dict(enumerate(files.mails(path), start=1))
         heads = {uid: head for uid, (head, _) in found.items() if isinstance(head, Head)}
         for uid, head in heads.items():
-            tx.execute(sa.insert(mails).values(**vars(head), **same, uid=uid))
+            # What a file says of when it was received, no server has said.
+            tx.execute(sa.insert(mails).values(**vars(head), **same, came_at=head.date_sent, uid=uid))
         for some in bodies.wanted(tx, account).values():
             bodies.store(tx, [bodies.read(mail, found[mail.uid][1]()) for mail in some])
-        subscriptions.refresh(tx, account, now=NOW)
-        listed, _ = subscriptions.listed(tx, account=account, page=1, per_page=100)
+        counting.refresh(tx, account, now=NOW)
+        listed, _ = subscriptions.listed(tx, subscriptions.Wanted(account=account), page=1, per_page=100)
     return [{name: value for name, value in one.items() if name not in ("id", "account")} for one in listed]
 
 

@@ -12,9 +12,10 @@ from sqlalchemy.engine import Connection
 from gna import clock
 from gna.db import Database
 from gna.errors import NotFound
-from gna.inbox import offered, subscriptions
+from gna.inbox import counting, offered, subscriptions
+from gna.inbox.counting import Refreshed
 from gna.inbox.signs import Sign
-from gna.inbox.subscriptions import Refreshed
+from gna.inbox.subscriptions import Wanted
 from gna.inbox.table import a, accounts, attempts, m, mails, s
 from gna.inbox.table import subscriptions as table
 from gna.inbox.ways import Source
@@ -33,7 +34,7 @@ def account(db: Database) -> int:
 
 def refresh(db: Database, account: int) -> Refreshed:
     with db.write() as tx:
-        return subscriptions.refresh(tx, account, now=LATER)
+        return counting.refresh(tx, account, now=LATER)
 
 
 def recount(db: Database, account: int) -> Refreshed:
@@ -209,8 +210,8 @@ def test_the_kind_is_stored_as_advice(db: Database, account: int, kind: str, mai
 
 
 def test_many_senders_are_counted_in_chunks_and_rounds(db: Database, account: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(subscriptions, "CHUNK", 2)
-    monkeypatch.setattr(subscriptions, "ROUND", 3)
+    monkeypatch.setattr(counting, "CHUNK", 2)
+    monkeypatch.setattr(counting, "ROUND", 3)
     for number in range(14):
         a_mail(db, account, f"n{number % 7}@shop.example")
     assert refresh(db, account).new == 7
@@ -239,7 +240,7 @@ def test_the_most_recent_mail_wins(db: Database, account: int) -> None:
 
 def test_a_mail_that_claims_to_be_from_the_future_is_as_old_as_it_is(db: Database, account: int) -> None:
     in_future = NOW.replace(year=2098)
-    names = {"sender_name": "Old", "list_id": "old.shop.example", "list_unsubscribe": WEB}
+    names: dict[str, Any] = {"sender_name": "Old", "list_id": "old.shop.example", "list_unsubscribe": WEB}
     a_mail(db, account, sent=in_future, received_at=NOW, **names)
     a_mail(db, account, sent=NOW + DAY, sender_name="New", list_id="new.shop.example", list_unsubscribe=ANOTHER)
     refresh(db, account)
@@ -322,7 +323,7 @@ def test_a_private_host_is_safe_where_it_is_allowed(db: Database, account: int) 
     with db.write() as tx:
         assert subscriptions.show(tx, the(db).id, allowed=["127.0.0.1"])["methods"][0]["safe"]
         tx.execute(sa.update(accounts).values(counted_to=0))
-        subscriptions.refresh(tx, account, now=LATER, allowed=["127.0.0.1"])
+        counting.refresh(tx, account, now=LATER, allowed=["127.0.0.1"])
     assert show(db)["methods"][0]["safe"]
 
 
@@ -485,8 +486,6 @@ def three(db: Database, account: int) -> list[int]:
 
 LISTS: list[tuple[dict[str, Any], list[int]]] = [
     ({}, [1, 2, 0]),
-    ({"account": "ben@example.ORG"}, [2]),
-    ({"account": "nobody@example.org"}, []),
     ({"kind": "discussion"}, [1]),
     ({"kept": True}, [2]),
     ({"kept": False}, [1, 0]),
@@ -506,7 +505,7 @@ def test_the_list_is_narrowed_and_the_surest_comes_first(
     db: Database, three: list[int], wanted: dict[str, Any], which: list[int]
 ) -> None:
     with db.read() as tx:
-        found, total = subscriptions.listed(tx, **wanted, page=1, per_page=20)
+        found, total = subscriptions.listed(tx, Wanted(**wanted), page=1, per_page=20)
     assert [one["id"] for one in found] == [three[number] for number in which]
     assert total == len(which)
 
@@ -515,7 +514,7 @@ def test_the_list_has_pages_and_can_be_of_one_account(db: Database, account: int
     with db.read() as tx:
         found, total = subscriptions.listed(tx, page=2, per_page=2)
         assert ([one["id"] for one in found], total) == ([three[0]], 3)
-        assert subscriptions.listed(tx, account=account, page=1, per_page=9)[1] == 2
+        assert subscriptions.listed(tx, Wanted(account=account), page=1, per_page=9)[1] == 2
 
 
 def test_several_are_found_in_the_order_asked_for(db: Database, three: list[int]) -> None:

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from gna.db import Database
 from gna.errors import NotFound
-from gna.inbox import subscriptions, violations
-from gna.inbox.subscriptions import Refreshed
+from gna.inbox import counting, violations
+from gna.inbox.counting import Refreshed
 from gna.inbox.table import s
 from gna.inbox.table import subscriptions as table
 from gna.inbox.violations import COLUMNS, Grace
@@ -30,7 +30,7 @@ def account(db: Database) -> int:
 
 def refresh(db: Database, account: int) -> Refreshed:
     with db.write() as tx:
-        return subscriptions.refresh(tx, account, now=LATER)
+        return counting.refresh(tx, account, now=LATER)
 
 
 def the(db: Database, sender: str = SENDER) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna.inbox import signs, subscriptions
+from gna.inbox import counting, signs, subscriptions
 from gna.inbox.signs import Sign
 from gna.inbox.table import Status, accounts, attempts, folders, mails, s
 from gna.inbox.table import subscriptions as found
@@ -187,7 +187,7 @@ def _mails(sender: Sender, chance: random.Random, now: datetime) -> Iterable[dic
 
 def _scanned(tx: Connection, account: int, rows: list[dict[str, Any]], *, now: datetime) -> None:
     tx.execute(sa.insert(mails), [row | {"seen_at": now} for row in rows])
-    subscriptions.refresh(tx, account, now=now)
+    counting.refresh(tx, account, now=now)
     tx.execute(sa.update(accounts).where(accounts.c.id == account).values(last_scan_at=now))
 
 

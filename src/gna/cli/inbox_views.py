@@ -50,16 +50,8 @@ def list_(
 
     status = None if unsubscribed is None else Status.UNSUBSCRIBED if unsubscribed else Status.ACTIVE
     with start.opened() as (_, db), db.read() as tx:
-        found, total = subscriptions.listed(
-            tx,
-            account=_account(tx, account),
-            kind=_kind(kind),
-            kept=kept,
-            status=status,
-            q=search,
-            page=1,
-            per_page=limit,
-        )
+        wanted = subscriptions.Wanted(_account(tx, account), _kind(kind), kept, status, search)
+        found, total = subscriptions.listed(tx, wanted, page=1, per_page=limit)
     if json:
         screen.print_json({"items": found, "page": 1, "per_page": limit, "total": total})
         return

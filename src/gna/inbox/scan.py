@@ -16,7 +16,7 @@ from gna import clock, log
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import NotFound, Refused
-from gna.inbox import accounts, arrivals, bodies, credentials, heads, server, subscriptions
+from gna.inbox import accounts, arrivals, bodies, counting, credentials, heads, server
 from gna.inbox.arrivals import Place
 from gna.inbox.heads import Broken, Head
 from gna.inbox.sources.imap import BODIES, HEADS, Answer, Dropped, Mailbox, day, received
@@ -77,7 +77,7 @@ def scan(
     _persistently(partial(_connected, settings, account), work, folders)
     with db.write() as tx:
         accounts.locked(tx, account_id)
-        refreshed = subscriptions.refresh(tx, account_id, now=now)
+        refreshed = counting.refresh(tx, account_id, now=now)
         tx.execute(sa.update(table).where(a.id == account_id).values(last_scan_at=now))
     return Scanned(work.new, work.errors, refreshed.violations, refreshed.new)
 

@@ -1,6 +1,6 @@
-"""Subscriptions: one for each sender of a mailbox, added up from its mails; whoever wants one keeps it."""
+"""Subscriptions: one for each sender of a mailbox; whoever wants one keeps it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -11,15 +11,11 @@ from sqlalchemy.engine import Connection
 
 from gna import clock
 from gna.errors import NotFound
-from gna.inbox import history, offered, senders, violations
+from gna.inbox import counting, history
 from gna.inbox.detect import ADVICE, Kind
-from gna.inbox.offered import Offered
-from gna.inbox.senders import Sender
 from gna.inbox.table import Status, a, accounts, attempts, m, mails, s, subscription, subscriptions, t
 from gna.inbox.ways import Way
 
-# So many uncounted mails are looked at, and so many of their senders written, at a time: memory stays the same.
-ROUND, CHUNK = 50_000, 500
 SHOWN = (
     "id",
     "sender_email",
@@ -45,137 +41,49 @@ SHOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
-    """What was found in the mails that were not counted before."""
+@dataclass(frozen=True)
+class Wanted:
+    """A choice of subscriptions; all of it must hold, and nothing at all means every one."""
 
-    new: int = 0
-    violations: int = 0
+    account: int | None = None
+    kind: str | None = None
+    kept: bool | None = None
+    status: str | None = None
+    q: str = ""
+    # Only those that were left and went on.
+    violating: bool = False
+    newest_first: bool = False
 
-    def __add__(self, other: "Refreshed") -> "Refreshed":
-        return Refreshed(self.new + other.new, self.violations + other.violations)
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        """What a list is narrowed to."""
+        asked: dict[str, Any] = {
+            "account_id": self.account,
+            "kind": self.kind,
+            "keep_subscription": self.kept,
+            "unsubscribe_status": self.status,
+        }
+        wanted: list[sa.ColumnElement[bool]] = [s[name] == value for name, value in asked.items() if value is not None]
+        if self.violating:
+            wanted.append(s.violation_count > 0)
+        if text := self.q.strip().lower():
+            looked_at = (s.sender_email, s.sender_name, s.list_id)
+            wanted.append(sa.or_(*(sa.func.lower(column).contains(text, autoescape=True) for column in looked_at)))
+        return wanted
 
-
-def refresh(tx: Connection, account_id: int, *, now: datetime, allowed: Collection[str] = ()) -> Refreshed:
-    """Count the mails that are not counted yet; a second time changes nothing. `allowed` hosts may be private."""
-    # Whoever else counts the same mailbox waits here.
-    counted_to = tx.scalar(sa.select(a.counted_to).where(a.id == account_id).with_for_update())
-    if counted_to is None:
-        raise NotFound("There is no such account; `gna inbox account list` shows them")
-    newest = tx.scalar(sa.select(m.id).where(m.account_id == account_id).order_by(m.id.desc()).limit(1)) or 0
-    found = Refreshed()
-    for start in range(counted_to, newest, ROUND):
-        for emails in _senders(tx, account_id, start):
-            found += _count(tx, account_id, emails, now=now, allowed=allowed)
-    tx.execute(sa.update(accounts).where(a.id == account_id).values(counted_to=max(counted_to, newest)))
-    return found
-
-
-def _senders(tx: Connection, account_id: int, start: int) -> Iterator[Sequence[str]]:
-    """The senders of one round of mails, some at a time."""
-    these = sa.select(m.sender_email).where(m.account_id == account_id, m.id > start, m.id <= start + ROUND)
-    emails = tx.scalars(these.distinct().order_by(m.sender_email)).all()
-    yield from (emails[first : first + CHUNK] for first in range(0, len(emails), CHUNK))
-
-
-def _count(
-    tx: Connection, account_id: int, emails: Sequence[str], *, now: datetime, allowed: Collection[str]
-) -> Refreshed:
-    """Bring the subscriptions of these senders to what their mails say now."""
-    theirs = sa.select(subscriptions).where(s.account_id == account_id, s.sender_email.in_(emails))
-    known = {row.sender_email: row for row in tx.execute(theirs)}
-    found = list(senders.added_up(tx, account_id, emails))
-    is_open = [sender for sender in found if not (row := known.get(sender.email)) or not row.keep_subscription]
-    ways = _ways(tx, account_id, is_open, allowed)
-    records = [_record(sender, known.get(sender.email), ways.get(sender.email)) for sender in found]
-    new = [record for record in records if record["sender_email"] not in known]
-    if new:
-        same = {"account_id": account_id, "created_at": now, "updated_at": now}
-        tx.execute(sa.insert(subscriptions), [record | same for record in new])
-    _change(tx, [record for record in records if _differs(record, known.get(record["sender_email"]))], known, now=now)
-    has_left = any(row.unsubscribe_status == Status.UNSUBSCRIBED for row in known.values())
-    return Refreshed(len(new), violations.count(tx, account_id, emails) if has_left else 0)
+    def order(self) -> tuple[sa.ColumnElement[Any], ...]:
+        """The surest first, or the newest."""
+        return (s.last_seen.desc(), s.id) if self.newest_first else (s.confidence.desc(), s.sender_email, s.id)
 
 
-def _ways(tx: Connection, account_id: int, found: Sequence[Sender], allowed: Collection[str]) -> dict[str, Offered]:
-    """What the newest mail of each sender offers that offers anything."""
-    newest = [sender.way_mail_id for sender in found if sender.way_mail_id]
-    some = sa.select(m.id, m.sender_email, m.list_unsubscribe, m.list_unsubscribe_post, m.body_ways)
-    ways = {}
-    for mail in tx.execute(some.where(m.id.in_(newest))).all():
-        # A field may be there and say nothing; an older mail may say more.
-        its = offered.ways_of(mail, allowed=allowed)
-        sender = mail.sender_email
-        best = Offered(mail.id, its) if its else offered.newest(tx, account_id, sender, allowed=allowed)
-        if best:
-            ways[sender] = best
-    return ways
+EVERY_ONE = Wanted()
 
 
-def _record(sender: Sender, known: Any, found: Offered | None) -> dict[str, Any]:
-    """What its mails say of a subscription; the way out of a kept one stays as it was."""
-    if known and known.keep_subscription:
-        return senders.columns(sender, [Way.restored(way) for way in known.ways or ()])
-    ways = found.ways if found else ()
-    mail_id = found.mail_id if found else None
-    return senders.columns(sender, ways) | senders.way_out(ways) | {"way_mail_id": mail_id}
-
-
-def _differs(record: dict[str, Any], known: Any) -> bool:
-    return known is not None and any(getattr(known, name) != value for name, value in record.items())
-
-
-def _change(tx: Connection, records: Sequence[dict[str, Any]], known: dict[str, Any], *, now: datetime) -> None:
-    """Write what differs; records of kept ones have no way out in them."""
-    for names, some in groupby(sorted(records, key=len), key=tuple):
-        values: dict[str, Any] = {name: sa.bindparam(f"new_{name}") for name in names}
-        rows = [
-            {"its_id": known[record["sender_email"]].id} | {f"new_{name}": record[name] for name in names}
-            for record in some
-        ]
-        tx.execute(
-            sa.update(subscriptions).where(s.id == sa.bindparam("its_id")).values(values | {"updated_at": now}), rows
-        )
-
-
-def listed(
-    tx: Connection,
-    *,
-    account: int | str | None = None,
-    kind: str | None = None,
-    kept: bool | None = None,
-    status: str | None = None,
-    q: str = "",
-    violating: bool = False,
-    newest_first: bool = False,
-    page: int,
-    per_page: int,
-) -> tuple[list[dict[str, Any]], int]:
-    """One page of subscriptions, the surest or the newest first, and how many there are."""
-    wanted = _wanted(account=account, kind=kind, kept=kept, status=status, q=q)
-    if violating:
-        wanted.append(s.violation_count > 0)
-    order = (s.last_seen.desc(),) if newest_first else (s.confidence.desc(), s.sender_email)
-    total = tx.scalar(sa.select(sa.func.count()).select_from(subscriptions.join(accounts)).where(*wanted)) or 0
-    some = _with_account().where(*wanted).order_by(*order, s.id)
+def listed(tx: Connection, wanted: Wanted = EVERY_ONE, *, page: int, per_page: int) -> tuple[list[dict[str, Any]], int]:
+    """One page of subscriptions, and how many there are."""
+    which = wanted.conditions()
+    total = tx.scalar(sa.select(sa.func.count()).select_from(subscriptions).where(*which)) or 0
+    some = _with_account().where(*which).order_by(*wanted.order())
     return [shown(row) for row in tx.execute(some.limit(per_page).offset((page - 1) * per_page))], total
-
-
-def _wanted(*, account: int | str | None, kind: str | None, kept: bool | None, status: str | None, q: str) -> list[Any]:
-    """What a list is narrowed to; a mailbox is named by its number or its address."""
-    wanted: list[Any] = []
-    if account is not None:
-        wanted.append(s.account_id == account if isinstance(account, int) else a.key == account.lower())
-    if kind:
-        wanted.append(s.kind == kind)
-    if kept is not None:
-        wanted.append(s.keep_subscription == kept)
-    if status:
-        wanted.append(s.unsubscribe_status == status)
-    if text := q.strip().lower():
-        looked_at = (s.sender_email, s.sender_name, s.list_id)
-        wanted.append(sa.or_(*(sa.func.lower(column).contains(text, autoescape=True) for column in looked_at)))
-    return wanted
 
 
 def find_many(tx: Connection, ids: Sequence[int]) -> list[dict[str, Any]]:
@@ -200,7 +108,7 @@ def show(tx: Connection, subscription_id: int, *, allowed: Collection[str] | Non
         "methods": [_judged(Way.restored(way), allowed).shown() for way in row.ways or ()],
         "seal": tx.scalar(sa.select(m.seal).where(m.id == row.way_mail_id)) if row.way_mail_id else None,
         "history": history.of(tx, row),
-        "attempts": [_in_json(attempt._asdict()) for attempt in tried],
+        "attempts": [clock.in_json(attempt._asdict()) for attempt in tried],
     }
 
 
@@ -225,7 +133,7 @@ def unkeep(tx: Connection, ids: Sequence[int], *, now: datetime, allowed: Collec
     thawed = sa.update(subscriptions).where(s.id.in_(ids), s.keep_subscription)
     tx.execute(thawed.values(keep_subscription=False, kept_at=None, updated_at=now))
     for account_id, some in groupby(frozen, key=lambda row: row.account_id):
-        _count(tx, account_id, [row.sender_email for row in some], now=now, allowed=allowed)
+        counting.count(tx, account_id, [row.sender_email for row in some], now=now, allowed=allowed)
     return len(frozen)
 
 
@@ -247,12 +155,8 @@ def stats(tx: Connection) -> dict[str, int]:
 
 def shown(row: Any) -> dict[str, Any]:
     """A subscription as JSON has it; a row has the address of its account too."""
-    return _in_json({"account": row.account} | {name: getattr(row, name) for name in SHOWN})
+    return clock.in_json({"account": row.account} | {name: getattr(row, name) for name in SHOWN})
 
 
 def _with_account() -> sa.Select[Any]:
     return sa.select(subscriptions, a.email.label("account")).join(accounts)
-
-
-def _in_json(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in values.items()}

@@ -134,8 +134,7 @@ def evidence(tx: Connection, *, subscription_id: int | None = None) -> Iterator[
     proof = _proof() if subscription_id is None else _proof().where(s.id == subscription_id)
     for row in tx.execute(proof.execution_options(yield_per=PAGE)):
         plain = {name: row._mapping[name] for name in COLUMNS if name in row._mapping}
-        told = plain | _lateness(row.unsubscribed_at, row.date_sent)
-        yield {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in told.items()}
+        yield clock.in_json(plain | _lateness(row.unsubscribed_at, row.date_sent))
 
 
 def _proof() -> sa.Select[Any]:

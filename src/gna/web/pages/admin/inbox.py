@@ -97,9 +97,10 @@ async def scan(request: Request) -> Response:
 
 
 def _look(tx: Connection, wanted: Wanted, pages: Paging) -> dict[str, Any]:
-    asked = ASKED[wanted.state] | ({"kind": wanted.kind} if wanted.kind else {})
-    at: dict[str, Any] = {"page": pages.page, "per_page": pages.per_page}
-    rows, total = subscriptions.listed(tx, q=wanted.q, newest_first=wanted.sort == "newest", **at, **asked)
+    some = subscriptions.Wanted(
+        kind=wanted.kind or None, q=wanted.q, newest_first=wanted.sort == "newest", **ASKED[wanted.state]
+    )
+    rows, total = subscriptions.listed(tx, some, page=pages.page, per_page=pages.per_page)
     unsafe = _unsafe(tx, [row["id"] for row in rows])
     shown = [row | {"state": state_of(row), "unsafe": row["id"] in unsafe} for row in rows]
     return {
