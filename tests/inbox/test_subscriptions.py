@@ -1,5 +1,6 @@
 """Subscriptions: one for each sender, whatever is scanned how often; the newest way out; and those that are kept."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -391,6 +392,33 @@ def test_unkeep_takes_the_newest_way_at_once(db: Database, account: int) -> None
     assert (row.keep_subscription, row.kept_at) == (False, None)
     assert row.unsubscribe_link == ANOTHER.strip("<>")
     assert [change["url"] for change in show(db)["history"]] == [ANOTHER.strip("<>"), WEB.strip("<>")]
+
+
+def test_who_keeps_it_while_a_scan_counts_keeps_the_way_that_they_saw(db: Database, account: int) -> None:
+    a_mail(db, account, list_unsubscribe=WEB)
+    refresh(db, account)
+    a_mail(db, account, sent=NOW + DAY, list_unsubscribe=ANOTHER)
+    subscription, reached = the(db).id, threading.Event()
+
+    def count_them() -> None:
+        with db.write() as tx:
+            sa.event.listen(tx, "before_cursor_execute", lambda *told: reached.set() if is_at_it(told[2]) else None)
+            counting.refresh(tx, account, now=LATER)
+
+    def is_at_it(statement: str) -> bool:
+        """Whether the row that somebody holds would be taken now."""
+        return "inbox_subscriptions" in statement and ("FOR UPDATE" in statement or statement.startswith("UPDATE"))
+
+    counting_thread = threading.Thread(target=count_them)
+    with db.write() as tx:
+        subscriptions.keep(tx, [subscription], now=NOW + DAY)
+        counting_thread.start()
+        # SQLite has one writer at a time anyway.
+        assert tx.dialect.name == "sqlite" or reached.wait(30)
+    counting_thread.join(30)
+    row = the(db)
+    assert row.keep_subscription
+    assert (row.unsubscribe_link, row.email_count) == (WEB.strip("<>"), 2)
 
 
 def test_keep_can_be_toggled_and_twice_is_once(db: Database, account: int) -> None:

@@ -58,7 +58,8 @@ def count(
 ) -> Refreshed:
     """Bring the subscriptions of these senders to what their mails say now."""
     theirs = sa.select(subscriptions).where(s.account_id == account_id, s.sender_email.in_(emails))
-    known = {row.sender_email: row for row in tx.execute(theirs)}
+    # Whoever keeps or leaves one of them now comes before this or after it: what is kept is not overwritten.
+    known = {row.sender_email: row for row in tx.execute(theirs.order_by(s.id).with_for_update())}
     found = list(senders.added_up(tx, account_id, emails))
     is_open = [sender for sender in found if not (row := known.get(sender.email)) or not row.keep_subscription]
     ways = _ways(tx, account_id, is_open, allowed)

@@ -120,14 +120,14 @@ def _judged(way: Way, allowed: Collection[str] | None) -> Way:
 
 def keep(tx: Connection, ids: Sequence[int], *, now: datetime) -> int:
     """Protect these from being left; says how many were not kept before."""
-    find_many(tx, ids)
+    _lock(tx, ids)
     kept = sa.update(subscriptions).where(s.id.in_(ids), ~s.keep_subscription)
     return tx.execute(kept.values(keep_subscription=True, kept_at=now, updated_at=now)).rowcount
 
 
 def unkeep(tx: Connection, ids: Sequence[int], *, now: datetime, allowed: Collection[str] = ()) -> int:
     """Protect these no more: the newest way out counts again, at once. Says how many were kept before."""
-    find_many(tx, ids)
+    _lock(tx, ids)
     theirs = sa.select(s.account_id, s.sender_email).where(s.id.in_(ids), s.keep_subscription)
     frozen = tx.execute(theirs.order_by(s.account_id, s.sender_email)).all()
     thawed = sa.update(subscriptions).where(s.id.in_(ids), s.keep_subscription)
@@ -135,6 +135,12 @@ def unkeep(tx: Connection, ids: Sequence[int], *, now: datetime, allowed: Collec
     for account_id, some in groupby(frozen, key=lambda row: row.account_id):
         counting.count(tx, account_id, [row.sender_email for row in some], now=now, allowed=allowed)
     return len(frozen)
+
+
+def _lock(tx: Connection, ids: Sequence[int]) -> None:
+    """Hold these until the end of the transaction, in the one order in which everybody takes them."""
+    tx.execute(sa.select(s.id).where(s.id.in_(ids)).order_by(s.id).with_for_update())
+    find_many(tx, ids)
 
 
 def stats(tx: Connection) -> dict[str, int]:
