@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gna.inbox import heads
+from gna.inbox import heads, methods
 from gna.inbox.encoded_words import decoded
 from gna.inbox.heads import Broken, Head
 from gna.inbox.signs import Sign, keywords_of
+from gna.inbox.ways import Offers
 from tests.factories import NOW
 
 EARLIER = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
@@ -201,12 +202,39 @@ def test_what_no_database_keeps_is_left_out() -> None:
 def test_what_is_absurdly_long_is_cut() -> None:
     head = a_head("Subject: " + "sale " * 200_000, "List-Unsubscribe: <https://x.example/" + "y" * 1_000_000 + ">")
     assert len(head.subject) == heads.LONGEST_TEXT
-    assert len(head.list_unsubscribe or "") == heads.LONGEST_FIELD
+    assert head.list_unsubscribe == heads.TOO_LONG
 
 
 def test_fields_that_are_there_twice_are_both_kept() -> None:
     head = a_head("List-Unsubscribe: <https://evil.example/>", "list-unsubscribe: <https://example.org/>")
     assert head.list_unsubscribe == "<https://evil.example/>\n<https://example.org/>"
+
+
+OURS, PROMISE = "<https://example.org/u>", "List-Unsubscribe=One-Click"
+PAGE = {"https://example.org/u": "http_get"}
+LONG = "x" * heads.LONGEST_FIELD
+# What a field of a stranger does to that of the sender, and to the sender's promise.
+FIELDS = {
+    "alone": ([OURS], [PROMISE], {"https://example.org/u": "one_click"}),
+    "long comment before it": ([f"<https://evil.example/> ({LONG})", OURS], [PROMISE], PAGE),
+    "long comment after it": ([OURS, f"<https://evil.example/> ({LONG})"], [PROMISE], PAGE),
+    "long address": ([f"<https://example.org/{LONG}>"], [PROMISE], {}),
+    "long promise before it": ([OURS], [f"{PROMISE} {LONG}", PROMISE], PAGE),
+    "empty": (["", OURS], [PROMISE], PAGE),
+    "many": ([""] * 500 + [OURS], [PROMISE], {}),
+}
+
+
+@pytest.mark.parametrize(("fields", "promises", "expected"), FIELDS.values(), ids=FIELDS.keys())
+def test_no_field_hides_that_there_is_another(fields: list[str], promises: list[str], expected: dict[str, str]) -> None:
+    lines = [f"List-Unsubscribe: {value}" for value in fields]
+    head = a_head(*lines, *(f"List-Unsubscribe-Post: {value}" for value in promises))
+    offers = Offers(
+        *(tuple((field or "").split("\n")) for field in (head.list_unsubscribe, head.list_unsubscribe_post))
+    )
+    assert {way.url: way.method for way in methods.ways(offers)} == expected
+    assert len(offers.list_unsubscribe) == min(len(fields), heads.MOST_FIELDS)
+    assert len(head.list_unsubscribe or "") < heads.MOST_FIELDS * heads.LONGEST_FIELD
 
 
 SIGNS = {

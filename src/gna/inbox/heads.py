@@ -27,10 +27,13 @@ FIELDS = (
 )
 # As servers write them, so that the usual ones are found without a look at their letters.
 NAMES = {name: name.lower() for name in FIELDS} | {name.lower(): name.lower() for name in FIELDS}
-# Of these every one counts; of others the first.
-SEVERAL = frozenset(("list-unsubscribe", "list-unsubscribe-post"))
+# Of these every one counts, up to so many; of others the first.
+SEVERAL, MOST_FIELDS = frozenset(("list-unsubscribe", "list-unsubscribe-post")), 20
 # Characters. A list may give each reader an address of a kilobyte; nobody reads a subject that long.
 LONGEST_FIELD, LONGEST_TEXT, LONGEST_NAME, LONGEST_ADDRESS = 8192, 1000, 200, 320
+# In place of a field that is longer: a comment, so it offers nothing, and it is still a field. Half of one could hold
+# half an address; none at all could make another field the only one.
+TOO_LONG = "(too long)"
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MONTH = {name: f"{number:02}" for number, name in enumerate(MONTHS, start=1)}
@@ -54,7 +57,7 @@ class Broken(Exception):
     """Nothing can be learnt from this mail: nobody sent it, or at no time."""
 
 
-# Neither frozen nor with slots, which would cost a microsecond: `vars` of it is a row of the table.
+# Not frozen: that would cost a microsecond for each.
 @dataclass
 class Head:
     """What is kept of a mail, as the table has it."""
@@ -85,7 +88,6 @@ def read(block: bytes, received_at: datetime | None) -> Head:
         subject = decoded(subject)
     subject = subject[:LONGEST_TEXT]
     list_id, message_id = get("list-id"), get("message-id")
-    list_unsubscribe, promise = get("list-unsubscribe"), get("list-unsubscribe-post")
     return Head(
         sender_email,
         sender_name,
@@ -94,8 +96,8 @@ def read(block: bytes, received_at: datetime | None) -> Head:
         received_at,
         message_id[:LONGEST_TEXT] if message_id else None,
         _list_id(list_id) if list_id else None,
-        list_unsubscribe[:LONGEST_FIELD] if list_unsubscribe else None,
-        promise[:LONGEST_FIELD] if promise else None,
+        get("list-unsubscribe") or None,
+        get("list-unsubscribe-post") or None,
         keywords_in(subject),
         _signs(fields),
     )
@@ -123,9 +125,11 @@ def _fields(text: str) -> dict[str, str]:
         value = value.strip()
         if "\n" in value:
             value = value.replace("\r", "").replace("\n", "")
+        if len(value) > LONGEST_FIELD and key in SEVERAL:
+            value = TOO_LONG
         if key not in fields:
             fields[key] = value
-        elif key in SEVERAL:
+        elif key in SEVERAL and fields[key].count("\n") < MOST_FIELDS - 1:
             fields[key] = f"{fields[key]}\n{value}"
     return fields
 
