@@ -177,7 +177,7 @@ WORDS = {
     "a question mark": ("=?utf-8?q?<https://example.com/?a=3D1>?=", "<https://example.com/?a=1>"),
     "no end": ("=?utf-8?q?caf", "=?utf-8?q?caf"),
     "a language": ("=?utf-8*en?q?caf=C3=A9?=", "café"),
-    "NUL": ("=?utf-8?q?a=00b?=", "ab"),
+    "NUL": ("=?utf-8?q?a=00b?=", "a\ufffdb"),
     "half a letter of UTF-16": ("=?utf-7?q?+2AA-?=", "?"),
     "a line in it": ("=?utf-8?q?a=0D=0ABcc:_x?=", "a  Bcc: x"),
     "not a charset": ("=?unicode_escape?q?=5Cud800?=", r"\ud800"),

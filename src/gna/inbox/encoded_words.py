@@ -54,6 +54,7 @@ def _text(raw: bytes, charset: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """Without what no database keeps: NUL, half a letter of UTF-16; and on one line."""
+    """Without what no database keeps: NUL, half a letter of UTF-16; and on one line. NUL leaves a mark: what stood
+    before and after it was not one word."""
     text = text.encode("utf-8", "replace").decode() if not text.isascii() else text
-    return text.replace("\0", "").replace("\r", " ").replace("\n", " ")
+    return text.replace("\0", "\ufffd").replace("\r", " ").replace("\n", " ")
