@@ -80,6 +80,17 @@ def test_nothing_is_too_broken_to_be_opened(raw: bytes) -> None:
     assert all(isinstance(decoded(value), str) for values in mail.header.values() for value in values)
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\n", "\r"], ids=ascii)
+def test_only_line_ends_end_a_field(end: str) -> None:
+    odd = [f"a{letter}List-Unsubscribe: <https://evil.example/>" for letter in "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"]
+    lines = ["From: a@b.example", *(f"Subject: {value}" for value in odd), "X-Folded: one", " two", "\tthree"]
+    assert opened(end.join(lines).encode()).header == {
+        "from": ["a@b.example"],
+        "subject": odd,
+        "x-folded": ["one two\tthree"],
+    }
+
+
 @settings(max_examples=50)
 @given(sent=mails(), data=st.data())
 def test_a_mail_may_end_anywhere(sent: EmailMessage, data: st.DataObject) -> None:

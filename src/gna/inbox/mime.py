@@ -16,7 +16,9 @@ PARTS_MAX = 100
 # A header is some kilobytes.
 HEADER_MAX = 256 * 1024
 
-_FOLD = re.compile(r"\r?\n(?=[ \t])")
+# Nothing else ends a line: what `splitlines` also takes for an end may stand in a value.
+_LINE_END = re.compile(r"(?:\r\n?+|\n)(?![ \t])")
+_FOLD = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _PARAMETER = r"""(?:^|[;\s]){}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))"""
 _BOUNDARY = re.compile(_PARAMETER.format("boundary"), re.IGNORECASE)
@@ -68,10 +70,10 @@ def _halves(raw: bytes) -> tuple[Header, bytes]:
 
 def _header(block: bytes) -> Header:
     found: Header = {}
-    for line in _FOLD.sub("", _as_text(block, "utf-8")).splitlines():
+    for line in _LINE_END.split(_as_text(block, "utf-8")):
         name, colon, value = line.partition(":")
         if colon:
-            found.setdefault(name.strip().lower(), []).append(value.strip())
+            found.setdefault(name.strip().lower(), []).append(_FOLD.sub("", value).strip())
     return found
 
 
