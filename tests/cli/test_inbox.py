@@ -17,6 +17,9 @@ import pytest
 
 from gna import clock
 from gna.db import Database
+from gna.inbox import seals
+from gna.inbox.doubts import STRANGER
+from gna.inbox.ways import Source
 from tests.cli.commands import Done, Run
 from tests.cli.inbox import EVIL, inbox, is_harmless, refused
 from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
@@ -126,6 +129,14 @@ class TestShow:
         for words in ("The Shop <news@shop.example>", "n.shop.example", "17 of 100", way.url, "careful: not encrypted"):
             assert words in said
         assert "http_get, failed, refused, HTTP 503, busy" in said
+
+    def test_the_way_that_would_be_gone_has_every_warning(self, gna: Run, db: Database, account: int) -> None:
+        best = a_way("https://shop.example/u/1", "one_click", Source.HEADER, warnings=("mind this",))
+        number = a_subscription(db, account, way=best, ways=[best.stored(), a_way().stored()])
+        first, second = json.loads(gna("show", str(number), "--json").out)["methods"]
+        assert first["warnings"] == ["mind this", seals.why_not(None), STRANGER]
+        assert second["warnings"] == []
+        assert gna("show", str(number)).out.count("careful: ") == 3
 
     def test_what_was_left_says_who_kept_sending(self, gna: Run, db: Database, account: int) -> None:
         last = clock.now()

@@ -50,7 +50,7 @@ def test_details_link_and_method_are_shown_before_the_question(
 ) -> None:
     answer(monkeypatch, "no\n")
     said = " ".join(gna("unsubscribe", str(number)).out.split())
-    details = f"Id {number} Sender news@shop.example Emails 5 Keep no Method http_get Link {web.at('/leave?u=1')}"
+    details = f"Id {number} Sender news@shop.example Kind newsletter. Sent to many; leaving stops it. Emails 5 Keep no Method http_get Link {web.at('/leave?u=1')}"
     assert said.startswith(details)
     assert said.index("Type 'yes' to confirm") > len(details)
 
@@ -60,7 +60,7 @@ def test_a_sender_who_wrote_once_may_be_a_spammer(
 ) -> None:
     answer(monkeypatch, "no\n")
     stranger = a_subscription(db, account, "once@shop.example", way=a_way(), email_count=1)
-    assert "careful: this is the only mail" in gna("unsubscribe", str(stranger)).out
+    assert "careful: Only one mail of theirs was seen" in gna("unsubscribe", str(stranger)).out
 
 
 @pytest.mark.parametrize("said", ["yes\n", " YES \n", "Yes"])

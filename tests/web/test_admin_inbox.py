@@ -16,7 +16,8 @@ from gna import clock
 from gna.activity import Verb, activity
 from gna.config import Settings
 from gna.db import Database
-from gna.inbox import detect, unsubscribe
+from gna.inbox import detect, seals, unsubscribe
+from gna.inbox.doubts import STRANGER
 from gna.inbox.method import What
 from gna.inbox.table import s, subscriptions
 from gna.inbox.violations import Grace
@@ -242,6 +243,38 @@ def test_the_dialog_says_exactly_what_is_sent(client: TestClient, db: Database) 
         assert text in words(page[page.index('id="leave"') :])
 
 
+def dialog(client: TestClient, one: int, **headers: str) -> str:
+    page = shown(client, f"/{one}", **headers)
+    return words(page[page.index('id="leave"') :])
+
+
+def test_the_dialog_names_the_sender_and_every_warning(client: TestClient, db: Database) -> None:
+    account = an_account(db)
+    way = a_way("https://shop.example/u/1", "one_click", Source.HEADER, warnings=("mind this",))
+    one = a_subscription(db, account, way=way, sender_name="The Shop", kind="transactional", email_count=1)
+    asked = dialog(client, one)
+    for text in ("The Shop news@shop.example", "Transactional Orders, receipts", "mind this", seals.why_not(None)):
+        assert str(text) in asked
+    assert STRANGER in asked
+    assert "S-a văzut un singur mesaj" in dialog(client, one, **{"Accept-Language": "ro"})
+    sealed = a_mail(db, account, seal={"covered": True, "passed": True, "by": "shop.example"})
+    other = a_subscription(db, account, "b@shop.example", way=way, email_count=2, way_mail_id=sealed)
+    assert "DKIM" not in dialog(client, other)
+    assert STRANGER not in dialog(client, other)
+
+
+def test_the_dialog_shows_the_last_three_attempts(client: TestClient, db: Database) -> None:
+    one = a_subscription(db, an_account(db), way=a_way())
+    assert "tried before" not in dialog(client, one)
+    for code in (501, 502):
+        an_attempt(db, one, status="failed", outcome="refused", response_code=code)
+    for code in (503, 504):
+        an_attempt(db, one, outcome="redirected", response_code=code)
+    asked = dialog(client, one)
+    assert asked.count("Refused") == 1
+    assert [code for code in range(501, 505) if str(code) in asked] == [502, 503, 504]
+
+
 def test_leaving_says_honestly_what_came_of_it(client: TestClient, db: Database, shop: Web) -> None:
     url = shop.serves("/leave", "You have been removed", kind="text/html")
     one = a_subscription(db, an_account(db), way=a_way(url))
@@ -449,7 +482,7 @@ def test_the_words_are_those_of_the_inbox() -> None:
     assert set(SOURCES) == set(Source)
     assert set(GRACE) == set(Grace)
     refusals = {unsubscribe.KEPT, unsubscribe.ALREADY, unsubscribe.NO_LINK, unsubscribe.UNDER_WAY}
-    assert refusals | {unsubscribe.CHANGED, unsubscribe.NO_SMTP} <= set(REFUSALS)
+    assert refusals | {unsubscribe.CHANGED, unsubscribe.NO_SMTP, STRANGER} <= set(REFUSALS)
 
 
 def test_reasons_are_said_in_romanian() -> None:

@@ -27,7 +27,6 @@ Ids = Annotated[
 ]
 QUESTION = "Type 'yes' to confirm: "
 ABORTED = "Aborted; nothing was sent"
-STRANGER = "this is the only mail of theirs that was seen; an answer to spam tells the sender that your address is read"
 ATTEMPTS_SHOWN = 3
 SAYS = {"success": "Unsubscribed", "failed": "Failed", "refused": "Not done", "dry_run": "Dry run, nothing was sent"}
 STYLES = {"success": "green", "failed": "red", "refused": "yellow", "dry_run": "cyan"}
@@ -140,10 +139,9 @@ class Leaver:
 
 def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """What one should know before leaving."""
-    from gna.inbox import seals
-
     yield "Id", str(found["id"])
     yield "Sender", named(found)
+    yield "Kind", f"{found['kind']}. {found['advice']}"
     yield "Emails", f"{found['email_count']:,}"
     yield "Keep", "yes" if found["keep_subscription"] else "no"
     for number, attempt in enumerate(found["attempts"][:ATTEMPTS_SHOWN]):
@@ -153,10 +151,6 @@ def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for way in found["methods"][:1]:
         for line in list(way_lines(way))[1:]:
             yield "", line.strip()
-    if found["unsubscribe_method"] == "one_click" and (doubt := seals.why_not(found["seal"])):
-        yield "", f"careful: {doubt}"
-    if found["email_count"] < 2:
-        yield "", f"careful: {STRANGER}"
 
 
 def _each(ids: list[int], verb: Verb, act: Callable[..., Any], says: str) -> None:

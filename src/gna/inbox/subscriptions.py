@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from gna import clock
 from gna.errors import NotFound
-from gna.inbox import counting, history
+from gna.inbox import counting, doubts, history
 from gna.inbox.detect import ADVICE, Kind
 from gna.inbox.table import Status, a, accounts, attempts, m, mails, s, subscription, subscriptions, t
 from gna.inbox.ways import Way
@@ -98,15 +98,18 @@ def find_many(tx: Connection, ids: Sequence[int]) -> list[dict[str, Any]]:
 def show(tx: Connection, subscription_id: int, *, allowed: Collection[str] | None = None) -> dict[str, Any]:
     """One subscription with its ways out, what was offered before, and what was tried.
 
-    The ways are judged as they were when they were found, or anew where `allowed` hosts are spared.
+    The ways are judged as they were when they were found, or anew where `allowed` hosts are spared; the one that would
+    be gone has every warning.
     """
     row = subscription(tx, subscription_id)
     [found] = find_many(tx, [subscription_id])
     tried = tx.execute(sa.select(attempts).where(t.subscription_id == row.id).order_by(t.id.desc()))
+    seal = tx.scalar(sa.select(m.seal).where(m.id == row.way_mail_id)) if row.way_mail_id else None
+    ways = [_judged(Way.restored(way), allowed) for way in row.ways or ()]
     return found | {
         "advice": ADVICE[Kind(row.kind)],
-        "methods": [_judged(Way.restored(way), allowed).shown() for way in row.ways or ()],
-        "seal": tx.scalar(sa.select(m.seal).where(m.id == row.way_mail_id)) if row.way_mail_id else None,
+        "methods": [doubts.with_doubts(way, row, seal).shown() for way in ways],
+        "seal": seal,
         "history": history.of(tx, row),
         "attempts": [clock.in_json(attempt._asdict()) for attempt in tried],
     }

@@ -33,6 +33,7 @@ REFUSALS = (
     N_("A newer mail has another way out; look at it, then try again"),
     N_("The account has no mail server to send by; add it with: gna inbox account change … --smtp smtp://host:port"),
     N_("No signature (DKIM) covers the fields that offer one-click"),
+    N_("Only one mail of theirs was seen; an answer to spam tells the sender that your address is read"),
     N_("This mailbox is being scanned already"),
     N_("Choose something first"),
 )
@@ -58,6 +59,10 @@ FILLED = (
     (re.compile(r"(?P<count>\d+) emails?"), N_("mails: %(count)s")),
     (re.compile(r"(?P<words>.+) in subjects"), N_("%(words)s in subjects")),
     (re.compile(r"(?P<most>\d+) is the most"), N_("%(most)s is the most")),
+    (
+        re.compile(r"Your mail server found the signature \(DKIM\) of (?P<by>.+) wrong"),
+        N_("Your mail server found the signature (DKIM) of %(by)s wrong"),
+    ),
     (re.compile(r"Max attempts \((?P<most>\d+)\) reached"), N_("Max attempts (%(most)s) reached")),
     (re.compile(r"(?P<host>\S+) is no public name"), N_("%(host)s is no public name")),
     (re.compile(r"(?P<host>\S+) is a name of private networks"), N_("%(host)s is a name of private networks")),
