@@ -68,8 +68,19 @@ def test_yes_goes_on(gna: Run, number: int, web: Web, monkeypatch: pytest.Monkey
     answer(monkeypatch, said)
     done = gna("unsubscribe", str(number))
     assert (done.code, web.times("/leave?u=1")) == (0, 1), done
-    assert f"{number}: Unsubscribed" in done.out
+    assert f"{number}: Page opened" in done.out
     assert "The attempt is recorded." in done.out
+
+
+def test_only_what_a_server_took_for_this_is_called_an_unsubscribe(
+    gna: Run, db: Database, account: int, number: int, web: Web
+) -> None:
+    opened = gna("unsubscribe", str(number), "--yes").out
+    assert "only later mail can tell" in opened
+    assert "Unsubscribed" not in opened
+    way = a_way(web.serves("/form", "Bye"), "http_post")
+    posted = a_subscription(db, account, "form@shop.example", way=way, email_count=5)
+    assert f"{posted}: Unsubscribed: " in gna("unsubscribe", str(posted), "--yes").out
 
 
 @pytest.mark.parametrize("said", ["no\n", "y\n", "\n", ""])

@@ -278,7 +278,7 @@ def test_the_dialog_shows_the_last_three_attempts(client: TestClient, db: Databa
 def test_leaving_says_honestly_what_came_of_it(client: TestClient, db: Database, shop: Web) -> None:
     url = shop.serves("/leave", "You have been removed", kind="text/html")
     one = a_subscription(db, an_account(db), way=a_way(url))
-    assert said(client, send(client, f"/{one}/unsubscribe")).startswith("Unsubscribed. The page answered.")
+    assert said(client, send(client, f"/{one}/unsubscribe")).startswith("The page answered. Whether")
     assert [asked.path for asked in shop.asked] == ["/leave"]
     assert stored(db, one).unsubscribe_status == "unsubscribed"
     page = words(shown(client, f"/{one}"))
@@ -288,6 +288,11 @@ def test_leaving_says_honestly_what_came_of_it(client: TestClient, db: Database,
     again = said(client, send(client, f"/{one}/unsubscribe"))
     assert again.startswith("It did not work: Already unsubscribed.")
     assert len(shop.asked) == len(noted(db)) == 1
+
+
+def test_what_a_server_took_is_an_unsubscribe(client: TestClient, db: Database, shop: Web) -> None:
+    one = a_subscription(db, an_account(db), way=a_way(shop.serves("/leave"), "http_post"))
+    assert said(client, send(client, f"/{one}/unsubscribe")).startswith("Unsubscribed. The sender")
 
 
 def test_a_failure_is_told_and_stays_visible(client: TestClient, db: Database, shop: Web) -> None:

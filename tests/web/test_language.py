@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 import gna
 from gna import config
 from gna.db import Database
+from gna.inbox.meanings import MEANINGS
 from gna.mail.authentication import SAYS
 from gna.web.ground import Ground
 from gna.web.language import LANGUAGES, LOCALE, REASONS, best_match, catalog, translated
@@ -135,9 +136,10 @@ def in_code() -> Iterator[str | tuple[str, ...]]:
 
 
 def in_rooms() -> Iterator[str]:
-    """What pages say in the words of other rooms: the settings, and what is found in DNS."""
+    """What pages say in the words of other rooms: the settings, what is found in DNS, what became of a try to leave."""
     yield from (field.description or "" for field in config.names().values() if not config.is_later(field))
     yield from (text for _, text in SAYS.values())
+    yield from (text for said in MEANINGS.values() for text in said)
 
 
 @pytest.mark.parametrize(

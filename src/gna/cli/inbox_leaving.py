@@ -28,7 +28,7 @@ Ids = Annotated[
 QUESTION = "Type 'yes' to confirm: "
 ABORTED = "Aborted; nothing was sent"
 ATTEMPTS_SHOWN = 3
-SAYS = {"success": "Unsubscribed", "failed": "Failed", "refused": "Not done", "dry_run": "Dry run, nothing was sent"}
+SAYS = {"failed": "Failed", "refused": "Not done", "dry_run": "Dry run, nothing was sent"}
 STYLES = {"success": "green", "failed": "red", "refused": "yellow", "dry_run": "cyan"}
 
 
@@ -131,10 +131,20 @@ class Leaver:
         if self.quiet and result["status"] not in ("refused", "failed"):
             return
         status = result["status"]
-        said = f"{result['id']}: {SAYS[status]}: {screen.clean(result['message'] or '')}"
-        self.console.print(said, style=STYLES[status], soft_wrap=True)
+        self.console.print(f"{result['id']}: {screen.clean(_said(result))}", style=STYLES[status], soft_wrap=True)
         if status in ("success", "failed"):
             self.console.print(f"{result['id']}: The attempt is recorded.", style="dim")
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    """What became of it; what only may have helped is not called an unsubscribe."""
+    from gna.inbox.meanings import MEANINGS
+
+    message = result["message"] or ""
+    if result["status"] != "success":
+        return f"{SAYS[result['status']]}: {message}"
+    word, meaning = MEANINGS[result["outcome"]]
+    return f"{'Unsubscribed' if result['outcome'] == 'accepted' else word}: {message}. {meaning}"
 
 
 def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from gna.config import Settings
 from gna.inbox import subscriptions, violations
+from gna.inbox.method import What
 from gna.inbox.unsubscribe import Result, plan
 from gna.web.body import parse_number
 from gna.web.desk import inbox as desk
@@ -24,7 +25,7 @@ ONE = "/admin/inbox/{subscription_id}"
 MOST = 50
 KEPT = N_("It is kept: Gna never unsubscribes you from it.")
 UNKEPT = N_("It is no longer kept.")
-DONE = N_("Unsubscribed. %(what)s")
+DONE, HOPED = N_("Unsubscribed. %(what)s"), "%(what)s"
 FAILED = N_("It did not work: %(why)s %(what)s")
 
 
@@ -59,7 +60,7 @@ def told(result: Result, lang: str) -> tuple[str, dict[str, str]]:
     _, _, meaning = OUTCOMES.get(result.outcome or "", ("", "", ""))
     what = translated(meaning, lang) if meaning else ""
     if result.status == "success":
-        return DONE, {"what": what}
+        return DONE if result.outcome == What.ACCEPTED else HOPED, {"what": what}
     return FAILED, {"why": f"{in_words(result.message, lang).rstrip('.')}.", "what": what}
 
 

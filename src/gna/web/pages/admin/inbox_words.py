@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from gna.inbox.meanings import MEANINGS
 from gna.web.pages.admin.shell import N_
 
 # What a subscription probably is, in a word with its colour.
@@ -34,44 +35,17 @@ SOURCES = {
     "html": N_("body of the mail"),
     "text": N_("text of the mail"),
 }
-# What became of a try: its word, its colour, and what it honestly means.
-OUTCOMES = {
-    "accepted": (
-        "ok",
-        N_("Accepted"),
-        N_("The sender's server took the request. Later mail will tell whether it keeps to it."),
-    ),
-    "page_opened": (
-        "ok",
-        N_("Page opened"),
-        N_("The page answered. Whether that was enough, only later mail can tell."),
-    ),
-    "sent": (
-        "ok",
-        N_("Mail sent"),
-        N_("The mail was handed over. Some lists answer with another mail that asks to confirm."),
-    ),
-    "needs_confirmation": (
-        "warn",
-        N_("Asks again"),
-        N_("The page wants another click or a form. Open it in your browser if you trust the sender."),
-    ),
-    "redirected": (
-        "warn",
-        N_("Sent elsewhere"),
-        N_("The server pointed to another address, which was not followed."),
-    ),
-    "unknown": (
-        "warn",
-        N_("Unknown"),
-        N_("No answer came back that says more. It may have worked; it is not tried again by itself."),
-    ),
-    "refused": (
-        "bad",
-        N_("Refused"),
-        N_("The server said no, or could not be asked safely."),
-    ),
+# What became of a try: its colour, its word, and what it honestly means.
+COLOURS = {
+    "accepted": "ok",
+    "page_opened": "ok",
+    "sent": "ok",
+    "needs_confirmation": "warn",
+    "redirected": "warn",
+    "unknown": "warn",
+    "refused": "bad",
 }
+OUTCOMES = {name: (COLOURS[name], *said) for name, said in MEANINGS.items()}
 # How late a mail came, as advice: its colour, its word, and what to make of it.
 GRACE = {
     "late": ("", N_("Under way"), N_("It may have been under way when you left.")),
