@@ -11,7 +11,7 @@ import pytest
 from gna.db import Database
 from tests.cli.commands import Done, Run
 from tests.cli.inbox import inbox
-from tests.inbox.factories import a_subscription, a_way, an_account, an_attempt, an_unsubscribed
+from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
 from tests.servers.web import Web
 
 RESULT = ["id", "status", "outcome", "method", "url", "message"]
@@ -176,3 +176,12 @@ def test_an_unknown_one_keeps_no_other_from_leaving(gna: Run, number: int) -> No
 def test_twice_the_same_number_is_once(gna: Run, number: int, web: Web) -> None:
     done = gna("unsubscribe", str(number), str(number), "--yes", "--json")
     assert (done.code, len(results(done)), len(web.asked)) == (0, 1, 1)
+
+
+def test_who_keeps_one_no_more_gets_the_way_of_a_host_that_is_allowed(gna: Run, db: Database, account: int) -> None:
+    a_mail(db, account, list_unsubscribe="<mailto:leave@shop.example>, <https://127.0.0.1/u?t=1>")
+    kept = a_subscription(db, account, way=a_way(), kept=True)
+    assert gna("unkeep", str(kept)).code == 0
+    found = json.loads(gna("show", str(kept), "--json").out)
+    assert (found["unsubscribe_method"], found["unsubscribe_link"]) == ("http_get", "https://127.0.0.1/u?t=1")
+    assert [(was["method"], was["url"]) for was in found["history"]] == [("http_get", "https://127.0.0.1/u?t=1")]

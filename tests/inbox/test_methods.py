@@ -221,6 +221,13 @@ def test_one_click_is_the_best_of_all() -> None:
     assert names(ways) == ["one_click", "http_post", "http_get", "email_reply"]
 
 
+def test_a_safe_way_comes_before_one_that_must_not_be_gone() -> None:
+    header = "<https://bit.ly/x>, <mailto:a@shop.example>, <ftp://shop.example/>"
+    ways = methods.ways(Offers((header,), (PROMISE,), (Link("https://10.0.0.1/u?x", Source.HTML), TEXT)))
+    assert names(ways) == ["http_get", "email_reply", "one_click", "http_get", "invalid"]
+    assert [way.safe for way in ways] == [True, True, False, False, False]
+
+
 def test_the_same_address_in_header_and_body_is_one_way() -> None:
     ways = methods.ways(Offers((f"<{URL}>",), body=(Link(URL, Source.HTML), Link(URL, Source.TEXT))))
     assert [(way.method, way.source) for way in ways] == [("http_get", Source.HEADER)]

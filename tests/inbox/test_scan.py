@@ -107,6 +107,15 @@ def test_a_mail_from_the_future_is_neither_the_newest_for_years_nor_counted_twic
     assert found["last_seen"].date() == (now - DAY).date()
 
 
+def test_a_scan_knows_the_hosts_that_are_allowed(a_box: Callable[..., Box]) -> None:
+    box = a_box(INBOX_ALLOW_PRIVATE_HOSTS="lists.lan")
+    more = ["List-Unsubscribe: <mailto:leave@shop.example>, <https://lists.lan/u?t=1>"]
+    box.receives(a_letter(received=clock.now(), more=more))
+    box.scan()
+    [found] = box.found()["subscriptions"]
+    assert (found["unsubscribe_method"], found["unsubscribe_link"]) == ("http_get", "https://lists.lan/u?t=1")
+
+
 def link(token: str) -> str:
     return f'<a href="https://shop.example/unsubscribe?u={token}">Unsubscribe</a>'
 

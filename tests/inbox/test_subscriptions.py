@@ -13,13 +13,13 @@ from sqlalchemy.engine import Connection
 from gna import clock
 from gna.db import Database
 from gna.errors import NotFound
-from gna.inbox import counting, offered, subscriptions
+from gna.inbox import counting, methods, offered, subscriptions
 from gna.inbox.counting import Refreshed
 from gna.inbox.signs import Sign
 from gna.inbox.subscriptions import Wanted
 from gna.inbox.table import a, accounts, attempts, m, mails, s
 from gna.inbox.table import subscriptions as table
-from gna.inbox.ways import Source
+from gna.inbox.ways import Form, Link, Offers, Source
 from tests.factories import NOW, count
 from tests.inbox.factories import DAY, SENDER, a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
 
@@ -326,6 +326,27 @@ def test_a_private_host_is_safe_where_it_is_allowed(db: Database, account: int) 
         tx.execute(sa.update(accounts).values(counted_to=0))
         counting.refresh(tx, account, now=LATER, allowed=["127.0.0.1"])
     assert show(db)["methods"][0]["safe"]
+
+
+def test_a_safe_way_is_taken_before_an_unsafe_one_of_a_better_method(db: Database, account: int) -> None:
+    a_mail(db, account, list_unsubscribe="<https://bit.ly/x>, <mailto:leave@shop.example>")
+    refresh(db, account)
+    assert (the(db).unsubscribe_method, the(db).unsubscribe_link) == ("email_reply", "mailto:leave@shop.example")
+    assert [(way["method"], way["safe"]) for way in show(db)["methods"]] == [("email_reply", True), ("http_get", False)]
+
+
+def test_where_a_host_is_allowed_its_way_is_the_best_in_header_body_and_history(db: Database, account: int) -> None:
+    [private] = methods.ways(Offers(body=(Link("https://127.0.0.1/u?t=1", Source.HTML, Form("post", ())),)))
+    a_mail(db, account, body=[private], list_unsubscribe="<mailto:leave@shop.example>")
+    refresh(db, account)
+    assert (the(db).unsubscribe_method, show(db)["history"][0]["method"]) == ("email_reply", "email_reply")
+    with db.write() as tx:
+        tx.execute(sa.update(accounts).values(counted_to=0))
+        counting.refresh(tx, account, now=LATER, allowed=["127.0.0.1"])
+        [(one,)] = tx.execute(sa.select(s.id))
+        found = subscriptions.show(tx, one, allowed=["127.0.0.1"])
+    assert (found["unsubscribe_method"], found["history"][0]["method"]) == ("http_post", "http_post")
+    assert [way["safe"] for way in found["methods"]] == [True, True]
 
 
 def test_a_body_is_enough(db: Database, account: int) -> None:

@@ -187,6 +187,18 @@ def test_keeping_is_a_switch_and_is_written_down(client: TestClient, db: Databas
     assert f'href="/admin/inbox/{one}"' in client.get("/admin/activity?area=inbox", headers=HTML).text
 
 
+def test_hosts_that_are_allowed_are_safe_in_the_list_and_when_one_is_kept_no_more(
+    client: TestClient, db: Database
+) -> None:
+    account = an_account(db)
+    private = a_way(f"https://{HOST}/u?t=1", safe=False, error="The address is a number instead of a name")
+    kept = a_subscription(db, account, way=private, kept=True)
+    a_mail(db, account, list_unsubscribe=f"<mailto:leave@shop.example>, <https://{HOST}/u?t=1>")
+    assert "Not safe" not in shown(client)
+    send(client, f"/{kept}/unkeep")
+    assert stored(db, kept).unsubscribe_link == f"https://{HOST}/u?t=1"
+
+
 def test_several_are_kept_at_once(client: TestClient, db: Database) -> None:
     account = an_account(db)
     some = [a_subscription(db, account, f"news@shop{number}.example") for number in range(3)]

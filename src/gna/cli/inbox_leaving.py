@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,14 +37,17 @@ def keep(ids: Ids) -> None:
     """Keep subscriptions: nothing unsubscribes from them, and their way out stays as it is."""
     from gna.inbox import subscriptions
 
-    _each(ids, Verb.INBOX_KEPT, subscriptions.keep, "is kept")
+    with start.opened() as (_, db):
+        _each(db, ids, Verb.INBOX_KEPT, subscriptions.keep, "is kept")
 
 
 def unkeep(ids: Ids) -> None:
     """Keep subscriptions no more; what their newest mail offers counts again."""
     from gna.inbox import subscriptions
 
-    _each(ids, Verb.INBOX_UNKEPT, subscriptions.unkeep, "is not kept any more")
+    with start.opened() as (settings, db):
+        thaw = partial(subscriptions.unkeep, allowed=settings.inbox_allow_private_hosts)
+        _each(db, ids, Verb.INBOX_UNKEPT, thaw, "is not kept any more")
 
 
 def unsubscribe(
@@ -163,20 +167,19 @@ def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
             yield "", line.strip()
 
 
-def _each(ids: list[int], verb: Verb, act: Callable[..., Any], says: str) -> None:
+def _each(db: Database, ids: list[int], verb: Verb, act: Callable[..., Any], says: str) -> None:
     """Do it to each subscription; one that is not there keeps no other from it."""
     failed = False
-    with start.opened() as (_, db):
-        for id in dict.fromkeys(ids):
-            try:
-                with db.write() as tx:
-                    timed(act)(tx, [id])
-                    _note(tx, verb, id)
-            except GnaError as error:
-                failed = True
-                print(f"gna: {error}", file=sys.stderr)
-            else:
-                print(f"{id} {says}.")
+    for id in dict.fromkeys(ids):
+        try:
+            with db.write() as tx:
+                timed(act)(tx, [id])
+                _note(tx, verb, id)
+        except GnaError as error:
+            failed = True
+            print(f"gna: {error}", file=sys.stderr)
+        else:
+            print(f"{id} {says}.")
     if failed:
         raise typer.Exit(1)
 

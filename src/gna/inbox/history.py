@@ -1,6 +1,6 @@
 """Which ways out a sender has offered over time. It is read from the mails, so nothing of it can be lost or changed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -13,18 +13,18 @@ from gna.inbox import offered
 MOST = 1000
 
 
-def of(tx: Connection, subscription: Any) -> list[dict[str, Any]]:
+def of(tx: Connection, subscription: Any, *, allowed: Collection[str] = ()) -> list[dict[str, Any]]:
     """Each change of the way out, newest first; of a kept one, those that came before it was kept."""
     seen_to = subscription.kept_at if subscription.keep_subscription else None
     mails = offered.walk(tx, subscription.account_id, subscription.sender_email, seen_to=seen_to)
-    return list(_changes(islice(mails, MOST)))
+    return list(_changes(islice(mails, MOST), allowed))
 
 
-def _changes(mails: Iterable[Any]) -> Iterator[dict[str, Any]]:
+def _changes(mails: Iterable[Any], allowed: Collection[str]) -> Iterator[dict[str, Any]]:
     """The mail that brought each change: of several with the same way, the first."""
     change: dict[str, Any] | None = None
     for mail in mails:
-        if not (ways := offered.ways_of(mail)):
+        if not (ways := offered.ways_of(mail, allowed=allowed)):
             continue
         if change and (change["method"], change["url"]) != (ways[0].method, ways[0].url):
             yield change

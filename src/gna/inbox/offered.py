@@ -1,6 +1,6 @@
 """What stored mails offer to whoever wants no more of them. Between mails recency alone decides: the newest wins."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -39,9 +39,17 @@ def ways_of(mail: Any, *, allowed: Collection[str] = ()) -> tuple[Way, ...]:
     if not mail.body_ways:
         return header
     every: dict[tuple[str, str], Way] = {}
-    for way in (*header, *map(Way.restored, mail.body_ways)):
+    for way in (*header, *_in_body(mail.body_ways, allowed)):
         every.setdefault((way.method, way.url), way)
     return tuple(sorted(every.values(), key=methods.rank))
+
+
+def _in_body(kept: Sequence[Mapping[str, Any]], allowed: Collection[str]) -> Iterator[Way]:
+    """What was found when the body was read; no host was spared then."""
+    from gna.inbox import methods
+
+    for way in map(Way.restored, kept):
+        yield methods.rejudged(way, allowed=allowed) if allowed else way
 
 
 def newest(tx: Connection, account_id: int, sender: str, *, allowed: Collection[str] = ()) -> Offered | None:

@@ -77,7 +77,7 @@ def scan(
     _persistently(partial(_connected, settings, account), work, folders)
     with db.write() as tx:
         accounts.locked(tx, account_id)
-        refreshed = counting.refresh(tx, account_id, now=now)
+        refreshed = counting.refresh(tx, account_id, now=now, allowed=settings.inbox_allow_private_hosts)
         tx.execute(sa.update(table).where(a.id == account_id).values(last_scan_at=now))
     return Scanned(work.new, work.errors, refreshed.violations, refreshed.new)
 

@@ -110,7 +110,7 @@ def show(tx: Connection, subscription_id: int, *, allowed: Collection[str] | Non
         "advice": ADVICE[Kind(row.kind)],
         "methods": [doubts.with_doubts(way, row, seal).shown() for way in ways],
         "seal": seal,
-        "history": history.of(tx, row),
+        "history": history.of(tx, row, allowed=allowed or ()),
         "attempts": [clock.in_json(attempt._asdict()) for attempt in tried],
     }
 

@@ -32,7 +32,7 @@ def find(name: str | None) -> Method | None:
 
 
 def ways(offers: Offers, *, allowed: Collection[str] = (), sender: str = "") -> tuple[Way, ...]:
-    """All ways out that a mail offers, the best first: by method, then by where it stands, then as in the mail.
+    """All ways out that a mail offers, the best first: safe ones, by method, by where it stands, as in the mail.
 
     `allowed` are hosts that the rules on addresses spare; `sender` is the domain that the mail came from.
     """
@@ -69,7 +69,7 @@ def _storable(way: Way) -> Way:
     return replace(way, url=NOT_SHOWN.sub(REPLACED, way.url), fields=fields, error=error)
 
 
-def rank(way: Way) -> tuple[int, int]:
-    """The place of a way among others of its mail: the lowest is the best."""
+def rank(way: Way) -> tuple[bool, int, int]:
+    """The place of a way among others of its mail: the lowest is the best. One that must not be gone is none."""
     method = find(way.method)
-    return method.rank if method else sys.maxsize, SOURCES[way.source]
+    return not way.safe, method.rank if method else sys.maxsize, SOURCES[way.source]

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -76,7 +77,8 @@ async def keep(request: Request, chosen: Sequence[int]) -> None:
 
 async def unkeep(request: Request, chosen: Sequence[int]) -> None:
     """Protect them no more."""
-    await _some(request, Verb.INBOX_UNKEPT, subscriptions.unkeep, chosen)
+    thaw = partial(subscriptions.unkeep, allowed=ground(request).settings.inbox_allow_private_hosts)
+    await _some(request, Verb.INBOX_UNKEPT, thaw, chosen)
 
 
 async def unsubscribe(request: Request, subscription_id: int) -> Result:

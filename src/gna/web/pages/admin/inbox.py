@@ -1,6 +1,6 @@
 """The subscriptions in one's own mail: find them, keep them, and look through a mailbox again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,8 +12,9 @@ from starlette.datastructures import QueryParams
 from starlette.routing import Route
 
 from gna.errors import Refused
-from gna.inbox import accounts, subscriptions
+from gna.inbox import accounts, methods, subscriptions
 from gna.inbox.table import s
+from gna.inbox.ways import Way
 from gna.web.body import parse_number
 from gna.web.desk import inbox as desk
 from gna.web.ground import ground
@@ -69,8 +70,8 @@ class Wanted:
 
 async def show_all(request: Request) -> Response:
     """The mailboxes and one page of what was found in them."""
-    wanted, pages = Wanted.parse(request.query_params), paging(request)
-    found = await ground(request).look(_look, wanted, pages)
+    here, wanted, pages = ground(request), Wanted.parse(request.query_params), paging(request)
+    found = await here.look(_look, wanted, pages, here.settings.inbox_allow_private_hosts)
     if elsewhere := beyond(request, pages, found["total"]):
         return elsewhere
     runs = desk.scans(request)
@@ -96,12 +97,12 @@ async def scan(request: Request) -> Response:
     return go(LIST, BEGUN)
 
 
-def _look(tx: Connection, wanted: Wanted, pages: Paging) -> dict[str, Any]:
+def _look(tx: Connection, wanted: Wanted, pages: Paging, allowed: Collection[str]) -> dict[str, Any]:
     some = subscriptions.Wanted(
         kind=wanted.kind or None, q=wanted.q, newest_first=wanted.sort == "newest", **ASKED[wanted.state]
     )
     rows, total = subscriptions.listed(tx, some, page=pages.page, per_page=pages.per_page)
-    unsafe = _unsafe(tx, [row["id"] for row in rows])
+    unsafe = _unsafe(tx, [row["id"] for row in rows], allowed)
     shown = [row | {"state": state_of(row), "unsafe": row["id"] in unsafe} for row in rows]
     return {
         "accounts": accounts.listed(tx),
@@ -111,10 +112,11 @@ def _look(tx: Connection, wanted: Wanted, pages: Paging) -> dict[str, Any]:
     }
 
 
-def _unsafe(tx: Connection, some: Sequence[int]) -> set[int]:
+def _unsafe(tx: Connection, some: Sequence[int], allowed: Collection[str]) -> set[int]:
     """Those whose best way out must not be used."""
     rows = tx.execute(sa.select(s.id, s.ways).where(s.id.in_(some)))
-    return {row.id for row in rows if row.ways and not row.ways[0]["safe"]}
+    best = {row.id: Way.restored(row.ways[0]) for row in rows if row.ways}
+    return {number for number, way in best.items() if not methods.rejudged(way, allowed=allowed).safe}
 
 
 routes = [
