@@ -118,6 +118,11 @@ def test_with_yes_nobody_is_asked_and_json_is_quiet(gna: Run, number: int) -> No
     assert (result["id"], result["status"], result["outcome"]) == (number, "success", "page_opened")
 
 
+def test_no_line_of_a_log_stands_in_the_answer(gna: Run, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOG_LEVEL")
+    assert gna("unsubscribe", str(number), "--yes").err == ""
+
+
 def test_a_failure_says_its_code(gna: Run, number: int, web: Web) -> None:
     web.serves("/leave", status=503)
     done = gna("unsubscribe", str(number), "--yes")

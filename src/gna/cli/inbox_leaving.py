@@ -59,7 +59,7 @@ def unsubscribe(
     """Unsubscribe, after showing how, and asking, for each one."""
     from gna.inbox.unsubscribe import Pace
 
-    with start.opened() as (settings, db), asyncio.Runner() as runner:
+    with start.opened(quietly=True) as (settings, db), asyncio.Runner() as runner:
         pace = Pace(settings.inbox_request_delay)
         leaver = Leaver(db, settings, runner, pace, screen.console(stderr=json), dry_run=dry_run, yes=yes, quiet=json)
         results = [leaver.leave(id) for id in dict.fromkeys(ids)]

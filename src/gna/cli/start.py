@@ -18,9 +18,14 @@ def begin(**overrides: object) -> tuple[Settings, Database]:
 
 
 @contextmanager
-def opened() -> Iterator[tuple[Settings, Database]]:
-    """The settings, and the database with the present schema, for a command that does one thing and ends."""
+def opened(*, quietly: bool = False) -> Iterator[tuple[Settings, Database]]:
+    """The settings, and the database with the present schema, for a command that does one thing and ends.
+
+    One that answers in sentences of its own does it `quietly`: it logs warnings, unless LOG_LEVEL was given.
+    """
     settings, db = begin()
+    if quietly and "log_level" not in settings.model_fields_set:
+        log.setup(level="warning", format=settings.log_format)
     try:
         migrations.migrate(db)
         yield settings, db
