@@ -173,6 +173,33 @@ def test_another_key_or_another_address_opens_nothing(db: Database, database_url
 
 
 @pytest.mark.usefixtures("no_keyring")
+def test_each_sentence_says_what_helps(db: Database, database_url: str, tmp_path: Path) -> None:
+    again = "gna inbox account password EMAIL"
+    settings = settings_with(database_url, tmp_path, SECRET_KEY=KEY)
+
+    def refusal(settings: Settings, account: Any) -> str:
+        with pytest.raises(Refused) as refused:
+            credentials.secret_of(settings, account)
+        return str(refused.value)
+
+    account = an_account(db)
+    assert again in refusal(settings, account)
+    assert "SECRET_KEY" not in refusal(settings, account)
+    with db.write() as tx:
+        accounts.keep_in(tx, account.id, "file")
+        account = accounts.find(tx, EMAIL)
+    elsewhere = refusal(settings, account)
+    assert f"not here: {tmp_path / 'kept'}" in elsewhere
+    assert "INBOX_CREDENTIALS" in elsewhere
+    credentials.keep(settings, "bob@example.org", SECRET)
+    assert f"{tmp_path / 'kept'} has no password" in refusal(settings, account)
+    credentials.keep(settings, EMAIL, SECRET)
+    other = refusal(settings_with(database_url, tmp_path, SECRET_KEY="o" * 40), account)
+    for sentence in (elsewhere, other):
+        assert again in sentence
+
+
+@pytest.mark.usefixtures("no_keyring")
 def test_without_any_way_all_three_are_named(db: Database, settings: Settings) -> None:
     with pytest.raises(Refused) as not_kept:
         credentials.keep(settings, EMAIL, SECRET)

@@ -466,7 +466,12 @@ def test_without_a_mail_server_or_a_password_nothing_is_tried(db: Database, data
 
 
 SMTP_TROUBLE: list[tuple[str, Callable[[ScriptedSmtp], None], str, str]] = [
-    ("wrong login", lambda server: setattr(server, "login", ("ana@example.org", "other")), "refused", "login"),
+    (
+        "wrong login",
+        lambda server: setattr(server, "login", ("ana@example.org", "other")),
+        "refused",
+        "account password EMAIL",
+    ),
     ("refused recipient", lambda server: server.says("RCPT", b"550 5.1.1 nobody"), "refused", "550 5.1.1 nobody"),
     ("refused mail", lambda server: server.says("CONTENT", b"554 5.7.1 spam"), "refused", "554 5.7.1 spam"),
     ("later", lambda server: server.says("RCPT", b"451 4.7.1 later"), "refused", "451 4.7.1 later"),

@@ -19,10 +19,9 @@ SERVICE = "gna inbox"
 KEYRING, FILE = "keyring", "file"
 COMMAND_SECONDS = 30
 NONCE = 12
-THREE_WAYS = (
-    "set SECRET_KEY, with which it is kept in an encrypted file; or INBOX_PASSWORD, which is never stored; "
-    "or give --password-command, which prints it"
-)
+ELSEWHERE = "or set INBOX_PASSWORD, which is never stored; or give --password-command, which prints it"
+THREE_WAYS = f"set SECRET_KEY, with which it is kept in an encrypted file; {ELSEWHERE}"
+TYPE_IT = "gna inbox account password EMAIL"
 
 
 def secret_of(settings: Settings, account: Any) -> str:
@@ -32,10 +31,16 @@ def secret_of(settings: Settings, account: Any) -> str:
     if account.password_command:
         return _printed(account.password_command)
     if account.kept_in == KEYRING:
-        return _from_keyring(account.email)
+        return _from_keyring(settings, account.email)
     if account.kept_in == FILE:
         return _from_file(settings, account.email)
-    raise Refused(f"There is no password for this account: {THREE_WAYS}")
+    raise Refused(f"There is no password for this account: {_what_to_do(settings)}")
+
+
+def _what_to_do(settings: Settings) -> str:
+    """How to give a password; what is set already is not asked for."""
+    first = "" if settings.hash_key else " (where there is no keyring, set SECRET_KEY first, which encrypts it)"
+    return f"type it once with {TYPE_IT}{first}; {ELSEWHERE}"
 
 
 def keep(settings: Settings, email: str, secret: str) -> str:
@@ -95,15 +100,17 @@ def _into_keyring(email: str, secret: str) -> bool:
         return False
 
 
-def _from_keyring(email: str) -> str:
+def _from_keyring(settings: Settings, email: str) -> str:
     try:
         import keyring
 
         secret = keyring.get_password(SERVICE, _name(email))
     except Exception:
-        raise Refused(f"The keyring that has the password cannot be read now. Unlock it, or {THREE_WAYS}") from None
+        raise Refused(
+            f"The keyring that has the password cannot be read now. Unlock it, or {_what_to_do(settings)}"
+        ) from None
     if not secret:
-        raise Refused(f"The keyring has no password for this account any more: {THREE_WAYS}")
+        raise Refused(f"The keyring has no password for this account any more: {_what_to_do(settings)}")
     return secret
 
 
@@ -121,16 +128,22 @@ def _from_file(settings: Settings, email: str) -> str:
 
     if settings.hash_key is None:
         raise Refused("The password is in an encrypted file, which SECRET_KEY opens; set it as it was")
-    kept = _kept(settings.inbox_credentials).get(_name(email))
+    file = settings.inbox_credentials.absolute()
+    kept = _kept(file).get(_name(email))
+    if not file.exists():
+        raise Refused(
+            f"The password is in a file that is not here: {file}. Run gna in the folder in which it was kept, or let "
+            f"INBOX_CREDENTIALS name the file with its whole path; or type it again: {TYPE_IT}"
+        )
     if kept is None:
-        raise Refused(f"{settings.inbox_credentials} has no password for this account: {THREE_WAYS}")
+        raise Refused(f"{file} has no password for this account: {_what_to_do(settings)}")
     try:
         sealed = base64.b64decode(kept)
         opened = AESGCM(_derived(settings.hash_key)).decrypt(sealed[:NONCE], sealed[NONCE:], _name(email).encode())
     except (InvalidTag, ValueError):
         raise Refused(
-            f"{settings.inbox_credentials} cannot be opened: SECRET_KEY is another than when the password was kept, "
-            "or the file was changed"
+            f"{file} cannot be opened: SECRET_KEY is another than when the password was kept, or the file was changed. "
+            f"Set it as it was, or type the password again: {TYPE_IT}"
         ) from None
     return opened.decode()
 

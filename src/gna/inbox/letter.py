@@ -17,6 +17,11 @@ from gna.providers.smtp import Server, Smtp, Timeouts, parse
 
 CRLF = b"\r\n"
 CONNECT = 15.0  # seconds
+# The provider's advice, and ours: the password stands in no address.
+LOGIN = (
+    "Check the user and the password in SMTP_URL.",
+    "Check the user in the account's SMTP address, and type the password again: gna inbox account password EMAIL",
+)
 
 
 class Letter(Mail):
@@ -87,7 +92,7 @@ def meaning(reply: Reply) -> Outcome:
     """What the mail server's word is worth."""
     if isinstance(reply, Accepted):
         return Outcome(What.SENT, "The mail server took the mail")
-    reason = reply.reason.rstrip(".").replace("SMTP_URL", "the account's SMTP address")
+    reason = reply.reason.replace(*LOGIN).rstrip(".").replace("SMTP_URL", "the account's SMTP address")
     if isinstance(reply, Unknown):
         return Outcome(What.UNKNOWN, f"Whether the mail was sent is not known: {reason}")
     return Outcome(What.REFUSED, f"The mail was not sent: {reason}")

@@ -38,7 +38,8 @@ INLINE = re.compile(rb'BODY\[[^\]]*\](?:<\d+>)? (?:"((?:[^"\\]|\\.)*)"|NIL)')
 UNREAD = "The mail server gave an answer that cannot be understood"
 WHAT_TO_DO = (
     "The mail server does not let us in with this user name and password. Gmail, Yahoo, iCloud and others want an app "
-    "password, made in the settings of the mailbox; Microsoft wants an access token (auth=xoauth2, --password-command)"
+    "password, made in the settings of the mailbox; Microsoft wants an access token (auth=xoauth2, --password-command). "
+    "To type it again: gna inbox account password EMAIL"
 )
 
 
