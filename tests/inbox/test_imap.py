@@ -3,13 +3,14 @@
 import base64
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gna.errors import Refused, Unreachable
+from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox.heads import MONTHS
 from gna.inbox.server import Auth, Server, Tls
 from gna.inbox.sources.folder_names import numbers, off_the_wire, on_the_wire, ranges, worth_a_look
@@ -143,6 +144,19 @@ def _listens(connection: socket.socket) -> None:
 def test_a_silent_server_is_not_waited_for_for_ever() -> None:
     with Raw(_listens) as raw, pytest.raises(Unreachable, match="in time"):
         opened(raw, patience=0.2)
+
+
+def test_a_server_that_waits_for_tls_has_less_time_and_a_hint_is_given() -> None:
+    at = Server("127.0.0.1", 1, Tls.STARTTLS)
+    with Raw(_listens) as raw, pytest.raises(Unreachable, match="in time; does tls= in its address fit the port"):
+        Mailbox(replace(at, port=raw.port), user="ana", secret="violet", patience=600, within=0.2)
+
+
+def test_once_logged_in_a_server_has_time_again() -> None:
+    with a_server(nothing) as raw:
+        at = Server("127.0.0.1", raw.port, Tls.NONE)
+        with Mailbox(at, user="ana", secret="violet", patience=600, within=20) as mailbox:
+            assert mailbox._imap.sock.gettimeout() == 600
 
 
 def test_something_else_than_a_mail_server_is_noticed() -> None:
@@ -306,3 +320,16 @@ def test_the_servers_dates(moment: datetime, minutes: int) -> None:
 @pytest.mark.parametrize("written", [b"", b"nonsense", b"99-Nov-2026 17:23:03 +0000", b"\xff" * 26], ids=repr)
 def test_a_date_that_is_none(written: bytes) -> None:
     assert received(written) is None
+
+
+def test_a_folder_that_is_not_there_is_named_beside_those_that_are() -> None:
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        if command.startswith("LIST"):
+            return [*(f'* LIST () "/" "F{number}"' for number in range(30)), f"{tag} OK done"]
+        return [f"{tag} NO there is none"] if command.startswith("EXAMINE") else None
+
+    with a_server(answers) as raw, opened(raw) as mailbox, pytest.raises(NotFound) as missing:
+        mailbox.examine("Nope")
+    said = str(missing.value)
+    assert said.startswith('There is no folder "Nope" in the mailbox, or it cannot be opened; it has: F0, F1, ')
+    assert said.endswith("F18, F19, …")

@@ -222,7 +222,7 @@ def test_all_folders_are_those_without_sent_deleted_and_unwanted_mail(box: Box) 
 
 def test_a_folder_that_is_not_there_is_said(box: Box) -> None:
     box.receives(a_letter(received=clock.now()))
-    with pytest.raises(NotFound, match="folder"):
+    with pytest.raises(NotFound, match='There is no folder "Nowhere" .*; it has: INBOX'):
         box.scan(folders=("Nowhere",))
 
 

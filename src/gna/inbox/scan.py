@@ -84,7 +84,8 @@ def scan(
 
 def _connected(settings: Settings, account: Any) -> Mailbox:
     at = server.parse(account.imap_url)
-    return Mailbox(at, user=at.user or account.email, secret=credentials.secret_of(settings, account))
+    secret, within = credentials.secret_of(settings, account), settings.inbox_timeout.total_seconds()
+    return Mailbox(at, user=at.user or account.email, secret=secret, within=within)
 
 
 def _persistently(connect: Callable[[], Mailbox], work: "_Work", folders: Sequence[str]) -> None:

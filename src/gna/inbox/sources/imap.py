@@ -26,6 +26,8 @@ from gna.inbox.sources.wire import Encrypted, Fetched, Plain
 PATIENCE = 60.0
 # How many mails one command asks for, how many bodies; and how many commands are on their way at a time.
 HEADS, BODIES, AHEAD = 500, 20, 16
+# How many folders are named to whoever asks for one that is not there.
+NAMED = 20
 # Of a body that is larger, the beginning.
 LONGEST_BODY = 524_288
 LARGEST = 64 * 1024 * 1024
@@ -65,12 +67,17 @@ class Folder(NamedTuple):
 class Mailbox:
     """One connection, logged in."""
 
-    def __init__(self, server: Server, *, user: str, secret: str, patience: float | None = None) -> None:
+    def __init__(
+        self, server: Server, *, user: str, secret: str, patience: float | None = None, within: float = PATIENCE
+    ) -> None:
+        """Connect and log in, for which a server has less time (`within`) than for a long answer."""
         self.server = server
-        with _told(server):
-            self._imap = _connected(server, patience or PATIENCE)
+        patience = patience or PATIENCE
+        with _told(server, hint="; does tls= in its address fit the port?"):
+            self._imap = _connected(server, min(patience, within))
             try:
                 _log_in(self._imap, server, user, secret)
+                self._imap.sock.settimeout(patience)
             except BaseException:
                 with suppress(OSError):
                     self._imap.shutdown()
@@ -108,10 +115,18 @@ class Mailbox:
         with _told(self.server):
             kind, said = self._imap.select(on_the_wire(folder).decode(), readonly=True)
             if kind != "OK":
-                raise NotFound("There is no such folder in the mailbox, or it cannot be opened")
+                raise NotFound(f'There is no folder "{folder}" in the mailbox, or it cannot be opened{self._named()}')
             validity = self._imap.response("UIDVALIDITY")[1][0]
         self._open = (folder, Folder(int(validity or 0), int(said[0] or 0)))
         return self._open[1]
+
+    def _named(self) -> str:
+        """Which folders there are, for whoever asked for another."""
+        names: list[str] = []
+        with suppress(Unreachable):  # a server that tells none
+            names = self.folders()
+        more = ", …" if len(names) > NAMED else ""
+        return f"; it has: {', '.join(names[:NAMED])}{more}" if names else ""
 
     def search(self, criteria: str) -> list[int]:
         """The UIDs of the mails that match, in ascending order."""
@@ -265,7 +280,7 @@ def _log_in(imap: imaplib.IMAP4, server: Server, user: str, secret: str) -> None
 
 
 @contextmanager
-def _told(server: Server) -> Iterator[None]:
+def _told(server: Server, *, hint: str = "") -> Iterator[None]:
     """What goes wrong on the way, in our words; those of a server may quote what we said."""
     where = f"The mail server {server.where}"
     try:
@@ -278,7 +293,7 @@ def _told(server: Server) -> Iterator[None]:
     except ssl.SSLError:
         raise Unreachable(f"{where} does not speak TLS here; does tls= in its address fit the port?") from None
     except TimeoutError:
-        raise Dropped(f"{where} did not answer in time") from None
+        raise Dropped(f"{where} did not answer in time{hint}") from None
     except socket.gaierror:
         raise Unreachable(f"{where} cannot be found; is its name right, and this machine online?") from None
     except imaplib.IMAP4.abort:
