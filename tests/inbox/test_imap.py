@@ -2,7 +2,6 @@
 
 import base64
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,39 +12,12 @@ from hypothesis import strategies as st
 from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox.heads import MONTHS
 from gna.inbox.server import Auth, Server, Tls
+from gna.inbox.sources import wire
+from gna.inbox.sources.fetches import Dropped, Fetches, KeptBack
 from gna.inbox.sources.folder_names import numbers, off_the_wire, on_the_wire, ranges, worth_a_look
-from gna.inbox.sources.imap import Dropped, Mailbox, received
+from gna.inbox.sources.imap import Mailbox, received
+from tests.inbox.scripted import Answers, Script, a_server
 from tests.servers.raw import Raw
-
-Answers = Callable[[str, str], list[str | bytes] | None]
-
-
-def a_server(answers: Answers, *, capabilities: str = "IMAP4rev1 AUTH=PLAIN SASL-IR") -> Raw:
-    """An IMAP server that answers each command with lines; without any it says OK."""
-
-    def does(connection: socket.socket) -> None:
-        file = connection.makefile("rwb")
-
-        def say(*lines: str | bytes) -> None:
-            file.writelines(line if isinstance(line, bytes) else line.encode() + b"\r\n" for line in lines)
-            file.flush()
-
-        say(f"* OK [CAPABILITY {capabilities}] hello")
-        while line := file.readline().decode("latin-1").rstrip():
-            tag, _, command = line.partition(" ")
-            lines = answers(tag, command)
-            if lines is not None:
-                say(*lines)
-            elif command == "CAPABILITY":
-                say(f"* CAPABILITY {capabilities}", f"{tag} OK done")
-            elif command.startswith("AUTHENTICATE"):
-                say("+ ")
-                file.readline()
-                say(f"{tag} OK done")
-            else:
-                say(f"{tag} OK done")
-
-    return Raw(does)
 
 
 def opened(raw: Raw, *, auth: Auth = Auth.PLAIN, tls: Tls = Tls.NONE, patience: float = 20) -> Mailbox:
@@ -111,15 +83,91 @@ def test_what_comes_for_a_later_command_is_kept_for_it() -> None:
     assert found == [([1], [1]), ([2], [2])]
 
 
-def test_mails_that_a_server_refuses_are_known_to_be_refused() -> None:
+def test_a_server_that_refuses_some_mails_is_asked_for_each_that_did_not_come() -> None:
+    script = Script(dict.fromkeys(range(1, 41), b"hi"))
+    script.refused = {3, 27}
+    with a_server(script) as raw, opened(raw) as mailbox:
+        first, second = mailbox.heads([[*range(1, 31)], [*range(31, 41)]])
+    assert ([mail.uid for mail in first.fetched], first.refused) == ([*{*range(1, 31)} - {3, 27}], [3, 27])
+    assert (len(second.fetched), second.refused) == (10, [])
+    assert len(script.fetches) == 2 + 30
+
+
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "LIMIT", "INUSE"])
+def test_a_server_that_gives_nothing_for_now_is_not_asked_for_each(code: str) -> None:
+    script = Script(dict.fromkeys(range(1, 31), b"hi"), no=f"[{code}] later")
+    script.refused = {17}
+    with a_server(script) as raw, opened(raw) as mailbox:
+        answers = mailbox.heads([[*range(1, 11)], [*range(11, 31)]])
+        assert len(next(answers).fetched) == 10
+        with pytest.raises(KeptBack, match="later"):
+            next(answers)
+    assert len(script.fetches) == 2
+
+
+def test_what_came_before_a_server_had_enough_counts() -> None:
+    mails: list[str | bytes] = [f'* 1 FETCH (UID {uid} INTERNALDATE "" BODY[] {{2}}\r\nhi)' for uid in (1, 2, 4)]
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        return [*mails, f"{tag} NO [LIMIT] enough"] if command.startswith("UID FETCH") else None
+
+    with a_server(answers) as raw, opened(raw) as mailbox:
+        came = mailbox.heads([[1, 2, 3, 4]])
+        first = next(came)
+        assert (first.asked, [mail.uid for mail in first.fetched]) == ([1, 2], [1, 2])
+        with pytest.raises(KeptBack):
+            next(came)
+
+
+ENDLESS: dict[str, tuple[str, bytes]] = {
+    "line": ("* OK ", b"x" * 1_000_000),
+    "literal": ("* 1 FETCH (UID 7 BODY[] {999999999}", b""),
+    "literal of many digits": (f"* 1 FETCH (UID 7 BODY[] {{{'9' * 5000}}}", b""),
+    "second literal": ("* 1 FETCH (UID 7 BODY[] {2}\r\nhi BODY[1] {999999999}", b""),
+}
+
+
+@pytest.mark.parametrize(("begins", "goes_on"), ENDLESS.values(), ids=ENDLESS.keys())
+def test_what_has_no_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch, begins: str, goes_on: bytes) -> None:
+    monkeypatch.setattr(wire, "LONGEST_LINE", 3_000_000)
+
     def answers(tag: str, command: str) -> list[str | bytes] | None:
         if not command.startswith("UID FETCH"):
             return None
-        return ['* 1 FETCH (UID 1 INTERNALDATE "" BODY[] {2}\r\nhi)', f"{tag} NO some of them cannot be fetched"]
+        return [begins.encode() + b"\r\n" * (not goes_on), *[goes_on] * 10, f"{tag} OK done"]
+
+    with a_server(answers) as raw, pytest.raises(Unreachable, match="understood"), opened(raw, patience=2) as mailbox:
+        list(mailbox.bodies([[7]]))
+
+
+def test_what_the_library_reads_has_an_end_too() -> None:
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        return ["* LIST () {999999999}"] if command.startswith("LIST") else None
+
+    with a_server(answers) as raw, pytest.raises(Unreachable, match="understood"), opened(raw, patience=2) as mailbox:
+        mailbox.folders()
+
+
+def test_mails_that_nobody_asked_for_are_not_kept() -> None:
+    others = [f'* 1 FETCH (UID {uid} INTERNALDATE "" BODY[] {{2}}\r\nhi)' for uid in range(1, 200)]
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        return [*others, "X1 OK done", f"{tag} OK done"] if command.startswith("UID FETCH") else None
 
     with a_server(answers) as raw, opened(raw) as mailbox:
-        [answer] = mailbox.bodies([[1, 2]])
-    assert ([mail.uid for mail in answer.fetched], answer.refused) == ([1], True)
+        fetches = Fetches(mailbox._imap, mailbox._send, "UID BODY.PEEK[]")
+        [answer] = fetches.answers([[7]])
+    assert [mail.uid for mail in answer.fetched] == [7]
+    assert not any((fetches._found, fetches._ended, fetches._uids, fetches._tags))
+
+
+@pytest.mark.parametrize("said", ["* SEARCH 1 x", "* ESEARCH (TAG x) UID ALL 1:4294967295", "* ESEARCH UID ALL "])
+def test_a_search_that_finds_nonsense_is_said(said: str) -> None:
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        return [said, f"{tag} OK done"] if command.startswith("UID SEARCH") else None
+
+    with a_server(answers) as raw, opened(raw) as mailbox, pytest.raises(Unreachable, match="understood"):
+        mailbox.search("ALL")
 
 
 @pytest.mark.parametrize("last", ["* BYE for today", b"", b"* 1 FETCH (UID 7 BODY[] {100}\r\nhalf a ma"], ids=repr)
@@ -270,7 +318,7 @@ def test_a_search_that_finds_nothing() -> None:
 @given(st.sets(st.integers(1, 2**32 - 1), min_size=1), st.integers(1, 10_000))
 def test_ranges_hold_what_was_put_in(uids: set[int], more: int) -> None:
     ordered = sorted(uids | set(range(more, more + 20)))
-    assert numbers(ranges(ordered)) == ordered
+    assert numbers(ranges(ordered), most=20_000) == ordered
 
 
 def test_ranges_are_short() -> None:

@@ -81,11 +81,9 @@ def ranges(uids: Sequence[int]) -> str:
     return ",".join(parts)
 
 
-def numbers(written: str) -> list[int]:
-    """Such a set again, in ascending order."""
-    found: set[int] = set()
-    for part in written.split(","):
-        first, _, last = part.partition(":")
-        low, high = sorted((int(first), int(last or first)))
-        found.update(range(low, high + 1))
-    return sorted(found)
+def numbers(written: str, *, most: int) -> list[int]:
+    """Such a set again, in ascending order; ValueError if it has more than so many."""
+    ends = [sorted(map(int, part.split(":"))) for part in written.split(",")]
+    if sum(end[-1] - end[0] + 1 for end in ends) > most:
+        raise ValueError("These are too many")
+    return sorted({number for end in ends for number in range(end[0], end[-1] + 1)})

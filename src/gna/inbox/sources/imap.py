@@ -5,10 +5,8 @@ the server is paid for once and not for each command.
 """
 
 import imaplib
-import re
 import socket
 import ssl
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -19,42 +17,27 @@ from typing import NamedTuple, Self
 from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox.heads import FIELDS, MONTHS, utc
 from gna.inbox.server import Auth, Server, Tls
-from gna.inbox.sources.folder_names import numbers, on_the_wire, ranges, worth_a_look
-from gna.inbox.sources.wire import Encrypted, Fetched, Plain
+from gna.inbox.sources.fetches import Answer, Dropped, Fetches
+from gna.inbox.sources.folder_names import numbers, on_the_wire, worth_a_look
+from gna.inbox.sources.wire import Encrypted, Plain
 
 # Seconds without a byte from the server.
 PATIENCE = 60.0
-# How many mails one command asks for, how many bodies; and how many commands are on their way at a time.
-HEADS, BODIES, AHEAD = 500, 20, 16
+# How many mails one command asks for, and how many bodies.
+HEADS, BODIES = 500, 20
 # How many folders are named to whoever asks for one that is not there.
 NAMED = 20
 # Of a body that is larger, the beginning.
 LONGEST_BODY = 524_288
-LARGEST = 64 * 1024 * 1024
+# More than any folder has.
+MOST_MAILS = 10_000_000
 HEAD_ITEMS = f"UID INTERNALDATE BODY.PEEK[HEADER.FIELDS ({' '.join(name.upper() for name in FIELDS)})]"
 BODY_ITEMS = f"UID INTERNALDATE BODY.PEEK[]<0.{LONGEST_BODY}>"
-LITERAL = re.compile(rb"\{(\d+)\+?\}\r?\n$")
-UID = re.compile(rb"[( ]UID (\d+)")
-RECEIVED = re.compile(rb'INTERNALDATE "([^"]{20,30})"')
-INLINE = re.compile(rb'BODY\[[^\]]*\](?:<\d+>)? (?:"((?:[^"\\]|\\.)*)"|NIL)')
-UNREAD = "The mail server gave an answer that cannot be understood"
 WHAT_TO_DO = (
     "The mail server does not let us in with this user name and password. Gmail, Yahoo, iCloud and others want an app "
     "password, made in the settings of the mailbox; Microsoft wants an access token (auth=xoauth2, --password-command). "
     "To type it again: gna inbox account password EMAIL"
 )
-
-
-class Dropped(Unreachable):
-    """The connection ended in the middle; another one may go on."""
-
-
-class Answer(NamedTuple):
-    """What one command brought: of whom it was asked, and who came. `refused` says that some were kept from us."""
-
-    asked: Sequence[int]
-    fetched: list[Fetched]
-    refused: bool
 
 
 class Folder(NamedTuple):
@@ -140,10 +123,12 @@ class Mailbox:
                     found += map(int, line[8:].split())
                 elif line.startswith(b"* ESEARCH"):
                     _, _, all_of = line.partition(b" ALL ")
-                    found += numbers(all_of.split()[0].decode()) if all_of else []
+                    found += numbers(all_of.split()[0].decode(), most=MOST_MAILS) if all_of else []
                 elif line.startswith(tag):
                     _check_ok(line, tag)
                     return sorted(set(found))
+                if len(found) > MOST_MAILS:
+                    raise ValueError("These are too many")
 
     def heads(self, chunks: Iterable[Sequence[int]]) -> Iterator[Answer]:
         """The headers of mails, one answer for each chunk."""
@@ -159,70 +144,8 @@ class Mailbox:
             self._imap.drain()
 
     def _fetch(self, chunks: Iterable[Sequence[int]], items: str) -> Iterator[Answer]:
-        """Ask for several chunks ahead; what belongs to a later one is kept until its turn."""
-        asked: deque[tuple[bytes, Sequence[int]]] = deque()
-        found: dict[int, Fetched] = {}
-        ended: dict[bytes, bool] = {}
-        waiting = iter(chunks)
-        more = True
-        while True:
-            while more and len(asked) < AHEAD:
-                chunk = next(waiting, None)
-                more = chunk is not None
-                if chunk is not None:
-                    with _told(self.server):
-                        asked.append((self._send(f"UID FETCH {ranges(chunk)} ({items})"), chunk))
-            if not asked:
-                return
-            tag, chunk = asked.popleft()
-            with _told(self.server):
-                self._collect(tag, found, ended)
-            yield Answer(chunk, [found.pop(uid) for uid in chunk if uid in found], not ended.pop(tag))
-
-    def _collect(self, tag: bytes, found: dict[int, Fetched], ended: dict[bytes, bool]) -> None:
-        """Read until this command has ended; remember which mails came, and how other commands ended."""
-        readline, read = self._imap.readline, self._imap.read
-        while tag not in ended:
-            for mail in self._imap.whole():
-                found[mail.uid] = mail
-            line = readline()
-            literal = LITERAL.search(line)
-            if literal is None:
-                self._plain(line, found, ended)
-                continue
-            size = int(literal[1])
-            if size > LARGEST:
-                raise Unreachable("The mail server sends a header that is larger than any mail")
-            content = read(size)
-            if len(content) != size:
-                raise Dropped("The mail server ended the connection")
-            rest = readline()
-            while more := LITERAL.search(rest):  # another literal than we asked for
-                read(int(more[1]))
-                rest = readline()
-            if uid := UID.search(line) or UID.search(rest):
-                received = RECEIVED.search(line) or RECEIVED.search(rest)
-                number = int(uid[1])
-                found[number] = Fetched(number, received[1] if received else b"", content)
-
-    def _plain(self, line: bytes, found: dict[int, Fetched], ended: dict[bytes, bool]) -> None:
-        """A line without a literal: the end of a command, news of the folder, or a mail with nothing in it."""
-        if not line:
-            raise Dropped("The mail server ended the connection")
-        if not line.startswith(b"* "):
-            tag, _, status = line.partition(b" ")
-            ended[tag + b" "] = status[:2].upper() == b"OK"
-            if status[:3].upper() == b"BAD":
-                raise Unreachable("The mail server does not understand how we ask for mails")
-            return
-        if line[:6].upper() == b"* BYE ":
-            raise Dropped("The mail server ended the connection")
-        if (uid := UID.search(line)) and (content := INLINE.search(line)):
-            received = RECEIVED.search(line)
-            number = int(uid[1])
-            found[number] = Fetched(
-                number, received[1] if received else b"", re.sub(rb"\\(.)", rb"\1", content[1] or b"")
-            )
+        with _told(self.server):
+            yield from Fetches(self._imap, self._send, items).answers(chunks)
 
     def _send(self, command: str) -> bytes:
         tag = b"G%d " % next(self._tags)
@@ -298,7 +221,7 @@ def _told(server: Server, *, hint: str = "") -> Iterator[None]:
         raise Unreachable(f"{where} cannot be found; is its name right, and this machine online?") from None
     except imaplib.IMAP4.abort:
         raise Dropped(f"{where} ended the connection") from None
-    except imaplib.IMAP4.error:
+    except (imaplib.IMAP4.error, ValueError, IndexError):  # the latter where we read numbers
         raise Unreachable(f"{where} gave an answer that cannot be understood") from None
     except OSError as error:
         raise Dropped(f"{where} cannot be reached: {error.strerror or 'the connection ended'}") from None

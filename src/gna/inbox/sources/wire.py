@@ -7,10 +7,15 @@ import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gna.errors import Unreachable
+
 # Bytes; what a server has sent meanwhile is taken with one call, up to what may wait.
 AT_ONCE, MOST = 262_144, 4_000_000
+# Bytes. A line may name every mail of a folder; and we ask for no more of a mail than half a megabyte, or its header.
+LONGEST_LINE, LARGEST = 32_000_000, 64_000_000
+UNREAD = "The mail server gave an answer that cannot be understood"
 # As servers answer that keep the order in which they were asked.
-MAIL = re.compile(rb'\* \d+ FETCH \(UID (\d+) INTERNALDATE "([^"]+)" BODY\[[^\]]*\](?:<0>)? \{(\d+)\}\r\n')
+MAIL = re.compile(rb'\* \d+ FETCH \(UID (\d{1,10}) INTERNALDATE "([^"]+)" BODY\[[^\]]*\](?:<0>)? \{(\d{1,8})\}\r\n')
 
 
 class Fetched(NamedTuple):
@@ -33,6 +38,8 @@ class _Buffered:
 
     def read(self, size: int) -> bytes:
         """So many bytes; fewer only at the end of the connection."""
+        if size > LARGEST:
+            raise Unreachable(UNREAD)
         self._begin_anew()
         while len(self._held) - self._at < size and self._more(size):
             pass
@@ -45,6 +52,8 @@ class _Buffered:
         looked = self._at
         while (end := self._held.find(b"\n", looked)) < 0:
             looked = len(self._held) - self._at
+            if looked > LONGEST_LINE:
+                raise Unreachable(UNREAD)
             if not self._more(AT_ONCE):
                 end = len(self._held) - 1
                 break
