@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from gna.inbox.ways import Source
 from tests.cli.commands import Done, Run
 from tests.cli.inbox import EVIL, inbox, is_harmless, refused
 from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
+from tests.inbox.scripted import Lines, Script, a_server
 from tests.servers import free_port
 
 SUBSCRIPTION = [
@@ -201,6 +203,28 @@ class TestScan:
         assert (done.code, said["new"], said["errors"], said["violations"]) == (1, 0, 0, 0)
         assert [one["email"] for one in said["accounts"]] == ["ana@example.org", "bo@example.org"]
         assert done.err.count("gna: ") == 2
+
+    def test_what_was_found_before_something_failed_is_told(
+        self, gna: Run, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("INBOX_PASSWORD", "secret")
+        date = format_datetime(clock.now())
+        script = Script({1: f"From: news@shop.example\r\nDate: {date}\r\n\r\n".encode()})
+
+        def answers(tag: str, command: str) -> Lines | None:
+            nowhere = command.startswith("EXAMINE") and "INBOX" not in command
+            return [f"{tag} NO [NONEXISTENT] where?"] if nowhere else script(tag, command)
+
+        with a_server(answers) as raw:
+            for name in ("ana", "bo"):
+                an_account(db, f"{name}@example.org", imap_url=f"imap://127.0.0.1:{raw.port}?tls=none")
+            where = ("--folder", "Nowhere", "--folder", "INBOX")
+            done = gna("scan", "ana@example.org", *where, "--json")
+            told = gna("scan", "bo@example.org", *where)
+        said = json.loads(done.out)
+        assert (done.code, said["new"], "Nowhere" in said["accounts"][0]["error"]) == (1, 1, True), done
+        assert (told.code, told.out) == (1, "bo@example.org: 1 new mail.\n")
+        assert "Nowhere" in refused(told)
 
     def test_without_a_password_it_says_what_to_do(self, gna: Run, account: int) -> None:
         assert "INBOX_PASSWORD" in refused(gna("scan"))

@@ -138,7 +138,7 @@ def scanned(db: Database, path: Path) -> list[dict[str, Any]]:
             # What a file says of when it was received, no server has said.
             tx.execute(sa.insert(mails).values(**vars(head), **same, came_at=head.date_sent, uid=uid))
         for some in bodies.wanted(tx, account).values():
-            bodies.store(tx, [bodies.read(mail, found[mail.uid][1]()) for mail in some])
+            bodies.store(tx, account, {mail.id: bodies.read(found[mail.uid][1](), mail.sender_email) for mail in some})
         counting.refresh(tx, account, now=NOW)
         listed, _ = subscriptions.listed(tx, subscriptions.Wanted(account=account), page=1, per_page=100)
     return [{name: value for name, value in one.items() if name not in ("id", "account")} for one in listed]

@@ -229,9 +229,8 @@ FIELDS = {
 def test_no_field_hides_that_there_is_another(fields: list[str], promises: list[str], expected: dict[str, str]) -> None:
     lines = [f"List-Unsubscribe: {value}" for value in fields]
     head = a_head(*lines, *(f"List-Unsubscribe-Post: {value}" for value in promises))
-    offers = Offers(
-        *(tuple((field or "").split("\n")) for field in (head.list_unsubscribe, head.list_unsubscribe_post))
-    )
+    field, post = ((said or "").split("\n") for said in (head.list_unsubscribe, head.list_unsubscribe_post))
+    offers = Offers(tuple(field), tuple(post))
     assert {way.url: way.method for way in methods.ways(offers)} == expected
     assert len(offers.list_unsubscribe) == min(len(fields), heads.MOST_FIELDS)
     assert len(head.list_unsubscribe or "") < heads.MOST_FIELDS * heads.LONGEST_FIELD

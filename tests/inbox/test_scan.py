@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from gna import clock
 from gna.errors import NotFound, Refused, Unreachable
-from gna.inbox import accounts, arrivals, heads, offers, scan
+from gna.inbox import accounts, arrivals, heads, offers, scan, subscriptions
 from gna.inbox.scan import Progress
 from gna.inbox.sources import imap as imap_source
 from gna.inbox.table import a, m, mails
@@ -220,10 +220,38 @@ def test_all_folders_are_those_without_sent_deleted_and_unwanted_mail(box: Box) 
     assert box.scan(folders=("Junk",)).new == 1
 
 
-def test_a_folder_that_is_not_there_is_said(box: Box) -> None:
+def test_a_folder_that_is_not_there_is_said_and_keeps_no_other_from_being_read(box: Box) -> None:
     box.receives(a_letter(received=clock.now()))
-    with pytest.raises(NotFound, match='There is no folder "Nowhere" .*; it has: INBOX'):
-        box.scan(folders=("Nowhere",))
+    box.receives(a_letter("lists@shop.example", received=clock.now()), folder="Lists")
+    found = box.scan(folders=("INBOX", "Nowhere", "Lists"))
+    assert (found.new, found.subscriptions) == (2, 2)
+    assert re.match('There is no folder "Nowhere" .*; it has: .*INBOX', found.error or "")
+    assert box.scan(folders=("INBOX", "Lists")).error is None
+
+
+def test_bodies_of_kept_senders_are_not_read_until_they_are_kept_no_more(box: Box) -> None:
+    link = '<a href="https://shop.example/unsubscribe?u={}">Unsubscribe</a>'
+    box.receives(a_letter(received=clock.now() - DAY, body=link.format(1)))
+    box.receives(a_letter("other@shop.example", received=clock.now() - DAY, body=link.format(1)))
+    box.scan()
+    with box.db.write() as tx:
+        [kept] = [one for one in subscriptions.listed(tx, subscriptions.Wanted(), page=1, per_page=9)[0] if one["sender_email"][:4] == "news"]
+        subscriptions.keep(tx, [kept["id"]], now=clock.now())
+    box.receives(*(a_letter(received=clock.now(), body=link.format(number)) for number in (2, 3)))
+    assert box.scan().new == 2
+    assert [bool(mail.body_ways) for mail in box.mails()] == [True, True, False, False]
+    with box.db.write() as tx:
+        subscriptions.unkeep(tx, [kept["id"]], now=clock.now())
+    with Distance(box.dovecot.port) as wire:
+        box.move(wire.port)
+        found = box.scan()
+        assert (found.new, found.subscriptions, asked(wire, b"")) == (0, 0, [b"3:4"])
+    with box.db.read() as tx:
+        assert subscriptions.show(tx, kept["id"])["unsubscribe_link"] == "https://shop.example/unsubscribe?u=3"
+    with Distance(box.dovecot.port) as wire:
+        box.move(wire.port)
+        box.scan()
+        assert not asked(wire, b"")
 
 
 def test_an_empty_folder_is_fine(box: Box) -> None:

@@ -43,7 +43,7 @@ def scan(
         screen.print_json(_sums(done) | {"accounts": done})
     else:
         for one in done:
-            if one["error"] is None:
+            if one["error"] is None or one["new"]:
                 print(_told(one))
     if any(one["error"] for one in done):
         raise typer.Exit(1)
@@ -81,7 +81,7 @@ def _scan(
     with db.write() as tx:
         note(tx, Verb.INBOX_SCANNED, target=str(account["id"]))
     email = screen.clean(account["email"])
-    one = {"email": account["email"], "new": 0, "errors": 0, "violations": 0, "error": None}
+    one = {"email": account["email"], "new": 0, "errors": 0, "violations": 0}
     try:
         with _bar(email) as bar:
             task = bar.add_task("", total=None)
@@ -90,10 +90,13 @@ def _scan(
                 bar.update(task, description=now.phase, completed=now.done, total=now.total)
 
             found = scan.scan(db, settings, account["id"], days=days, folders=folders, tell=tell)
+            why = found.error
+            one |= {"new": found.new, "errors": found.errors, "violations": found.violations}
     except GnaError as error:
-        print(f"gna: {email}: {screen.clean(str(error))}", file=sys.stderr)
-        return one | {"error": str(error)}
-    return one | {"new": found.new, "errors": found.errors, "violations": found.violations}
+        why = str(error)
+    if why:
+        print(f"gna: {email}: {screen.clean(why)}", file=sys.stderr)
+    return one | {"error": why}
 
 
 def _sums(done: list[dict[str, Any]]) -> dict[str, int]:

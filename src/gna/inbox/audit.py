@@ -151,14 +151,13 @@ def _headers(path: Path, tell: Callable[[int], object] | None) -> tuple[dict[str
 def _bodies(path: Path, found: dict[str, Sums]) -> int:
     """Read the bodies that a scan would; says how many could not be. Files are walked through once more for it."""
     from gna.inbox import bodies
-    from gna.inbox.bodies import Wanted
     from gna.inbox.sources import files
 
     wanted = {mail.place.number: mail for sums in found.values() for mail in sums.wanted()}
     broken = 0
     for number, (_, raw) in enumerate(files.mails(path), start=1):
         if mail := wanted.pop(number, None):
-            read = bodies.read(Wanted(number, number, mail.sender_email), raw())
+            read = bodies.read(raw(), mail.sender_email)
             broken += not read.well
             if read.ways:
                 found[mail.sender_email].bodies.append(mail._replace(body_ways=read.ways))

@@ -4,7 +4,7 @@ All that is left to do is found from rows, so a scan that was killed is gone on 
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,11 +15,12 @@ import sqlalchemy as sa
 from gna import clock, log
 from gna.config import Settings
 from gna.db import Database
-from gna.errors import NotFound, Refused
+from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox import accounts, arrivals, bodies, counting, credentials, heads, server
 from gna.inbox.arrivals import Place
 from gna.inbox.heads import Broken, Head
-from gna.inbox.sources.imap import BODIES, HEADS, Answer, Dropped, Mailbox, day, received
+from gna.inbox.sources.fetches import Answer, Dropped
+from gna.inbox.sources.imap import BODIES, HEADS, Mailbox, day, received
 from gna.inbox.table import a
 from gna.inbox.table import accounts as table
 
@@ -29,8 +30,9 @@ EVERYWHERE = "*"
 LONGEST_DAYS = 36_500
 # Written down together: so many mails, or what came within a second; and what so many bodies said.
 TOGETHER, SECONDS, BODIES_TOGETHER = 2000, 1.0, 200
-# Seconds before a lost connection is made again; each mail that came in between starts them anew.
+# Seconds before a lost connection is made again; what was written down in between starts them anew.
 WAITS = (1.0, 3.0, 10.0)
+NOTHING_COMES = "The mail server refuses every mail that is asked for; those before it are kept, try again later"
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class Scanned:
-    """What a scan found."""
+    """What a scan found; `error` says why it did not see all that it should."""
 
     new: int
     errors: int
     violations: int
     subscriptions: int
+    error: str | None = None
 
 
 Tell = Callable[[Progress], None]
@@ -66,7 +69,10 @@ def scan(
     folders: Sequence[str] = ("INBOX",),
     tell: Tell | None = None,
 ) -> Scanned:
-    """Read what is new in a mailbox since so many days; nothing in it changes."""
+    """Read what is new in a mailbox since so many days; nothing in it changes.
+
+    What keeps it from being opened is raised. Later nothing is: what came until then is counted all the same.
+    """
     if not 1 <= days <= LONGEST_DAYS:
         raise Refused(f"A scan covers 1 to {LONGEST_DAYS} days")
     with db.read() as tx:
@@ -74,12 +80,14 @@ def scan(
     now = clock.now()
     since = (now - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
     work = _Work(db, account_id, tell or (lambda _: None), since)
-    _persistently(partial(_connected, settings, account), work, folders)
+    connect = partial(_connected, settings, account)
+    mailbox = connect()
+    error = _why_unfinished(mailbox, connect, work, folders)
     with db.write() as tx:
         accounts.locked(tx, account_id)
         refreshed = counting.refresh(tx, account_id, now=now, allowed=settings.inbox_allow_private_hosts)
         tx.execute(sa.update(table).where(a.id == account_id).values(last_scan_at=now))
-    return Scanned(work.new, work.errors, refreshed.violations, refreshed.new)
+    return Scanned(work.new, work.errors, refreshed.violations, refreshed.new, error)
 
 
 def _connected(settings: Settings, account: Any) -> Mailbox:
@@ -88,31 +96,42 @@ def _connected(settings: Settings, account: Any) -> Mailbox:
     return Mailbox(at, user=at.user or account.email, secret=secret, within=within)
 
 
-def _persistently(connect: Callable[[], Mailbox], work: "_Work", folders: Sequence[str]) -> None:
+def _why_unfinished(
+    mailbox: Mailbox, connect: Callable[[], Mailbox], work: "_Work", folders: Sequence[str]
+) -> str | None:
+    try:
+        _persistently(mailbox, connect, work, folders)
+    except NotFound:
+        raise  # the account is gone
+    except (Unreachable, Refused) as error:
+        return str(error)
+    return ". ".join(work.missing) or None
+
+
+def _persistently(mailbox: Mailbox, connect: Callable[[], Mailbox], work: "_Work", folders: Sequence[str]) -> None:
     """Go on with a new connection when one is lost, as long as that helps."""
-    mailbox, waits, before = connect(), list(WAITS), work.steps
+    waits, before = list(WAITS), work.steps
     while True:
         try:
             with mailbox:
                 work.all(mailbox, folders)
                 return
-        except Dropped:
+        except Dropped as lost:
             if work.steps > before:
                 waits, before = list(WAITS), work.steps
-            mailbox = _again(connect, waits)
+            mailbox = _again(connect, waits, lost)
 
 
-def _again(connect: Callable[[], Mailbox], waits: list[float]) -> Mailbox:
-    while True:
-        if not waits:
-            return connect()
+def _again(connect: Callable[[], Mailbox], waits: list[float], lost: Dropped) -> Mailbox:
+    while waits:
         wait = waits.pop(0)
         logger.warning("The connection to the mail server was lost", again_in=wait)
         time.sleep(wait)
         try:
             return connect()
-        except Dropped:
-            continue
+        except Dropped as error:
+            lost = error
+    raise lost
 
 
 class _Work:
@@ -121,10 +140,12 @@ class _Work:
     def __init__(self, db: Database, account_id: int, tell: Tell, since: datetime) -> None:
         self._db, self._account_id, self._tell, self._since = db, account_id, tell, since
         self.new = self.errors = self.steps = 0
+        self.missing: list[str] = []
 
     def all(self, mailbox: Mailbox, folders: Sequence[str]) -> None:
         """Headers of these folders, then bodies wherever they are wanted."""
         names = mailbox.folders() if EVERYWHERE in folders else folders
+        self.missing = []
         for name in dict.fromkeys("INBOX" if name.upper() == "INBOX" else name for name in names):
             self._heads(mailbox, name)
         with self._db.read() as tx:
@@ -133,7 +154,11 @@ class _Work:
             self._bodies(mailbox, name, uid_validity, some)
 
     def _heads(self, mailbox: Mailbox, name: str) -> None:
-        opened = mailbox.examine(name)
+        try:
+            opened = mailbox.examine(name)
+        except NotFound as error:
+            self.missing.append(str(error))
+            return
         with self._db.write() as tx:
             accounts.locked(tx, self._account_id)
             place = arrivals.place(tx, self._account_id, name, opened.uid_validity)
@@ -159,13 +184,19 @@ class _Work:
     ) -> None:
         """What comes, and how far that brings us, is written down in one transaction."""
         done, told, began = 0, _Told(), time.monotonic()
-        for answer in mailbox.heads(chunks):
-            told.take(answer, mailbox.drain)
-            done += len(answer.asked)
-            if done % TOGETHER == 0 or done == total or time.monotonic() - began >= SECONDS:
-                self._write(place, told, mailbox.drain, checkpoint=checkpoint)
-                told, began = _Told(), time.monotonic()
-            self._tell(Progress(name, "headers", done, total))
+        write = partial(self._write, place, drain=mailbox.drain, checkpoint=checkpoint)
+        try:
+            for answer in mailbox.heads(chunks):
+                told.take(answer, mailbox.drain)
+                done += len(answer.asked)
+                if done % TOGETHER == 0 or done == total or time.monotonic() - began >= SECONDS:
+                    full, told, began = told, _Told(), time.monotonic()
+                    write(full)
+                self._tell(Progress(name, "headers", done, total))
+        except Unreachable:
+            if told.last:
+                write(told, drain=_nothing)  # what came is not asked for again
+            raise
 
     def _write(self, place: Place, told: "_Told", drain: Callable[[], None], *, checkpoint: bool) -> None:
         with self._db.write() as tx:
@@ -177,7 +208,7 @@ class _Work:
                 arrivals.seen(tx, place, to=told.last, since=self._since)
         self.new += new
         self.errors += told.errors
-        self.steps += 1
+        self.steps += bool(new or (checkpoint and told.last))
 
     def _bodies(self, mailbox: Mailbox, name: str, uid_validity: int, wanted: list[bodies.Wanted]) -> None:
         try:
@@ -186,23 +217,35 @@ class _Work:
             return  # an earlier scan was killed in it, and it is gone
         if opened.uid_validity != uid_validity:
             return
-        done, told = 0, list[bodies.Read]()
+        done, told = 0, dict[int, bodies.Read]()
         by_uid = {mail.uid: mail for mail in wanted}
-        for answer in mailbox.bodies(_chunks(list(by_uid), BODIES)):
-            mails = _each(answer.fetched, mailbox.drain)
-            came = {mail.uid: bodies.read(by_uid[mail.uid], mail.content) for mail in mails}
-            # One that was deleted meanwhile says nothing.
-            told += [came.get(uid) or bodies.Read(by_uid[uid].id, [], None) for uid in answer.asked]
-            done += len(answer.asked)
-            if len(told) >= BODIES_TOGETHER or done == len(by_uid):
-                self._keep(told)
-                told = []
-            self._tell(Progress(name, "bodies", done, len(by_uid)))
+        try:
+            for answer in mailbox.bodies(_chunks(list(by_uid), BODIES)):
+                told |= self._told(answer, by_uid, mailbox.drain)
+                done += len(answer.asked)
+                if len(told) >= BODIES_TOGETHER:
+                    self._keep(told)
+                    told = {}
+                self._tell(Progress(name, "bodies", done, len(by_uid)))
+        finally:
+            self._keep(told)
 
-    def _keep(self, told: Sequence[bodies.Read]) -> None:
+    def _told(
+        self, answer: Answer, by_uid: Mapping[int, bodies.Wanted], drain: Callable[[], None]
+    ) -> dict[int, bodies.Read]:
+        """What these bodies said. A refused one is asked for again by the next scan; one that was deleted is not."""
+        mails = _each(answer.fetched, drain)
+        came = {mail.uid: bodies.read(mail.content, by_uid[mail.uid].sender_email) for mail in mails}
+        self.errors += len(answer.refused)
+        return {by_uid[uid].id: came.get(uid, bodies.NOTHING) for uid in answer.asked if uid not in answer.refused}
+
+    def _keep(self, told: Mapping[int, bodies.Read]) -> None:
+        if not told:
+            return
         with self._db.write() as tx:
-            bodies.store(tx, told)
-        self.errors += sum(not one.well for one in told)
+            accounts.locked(tx, self._account_id)
+            bodies.store(tx, self._account_id, told)
+        self.errors += sum(not one.well for one in told.values())
         self.steps += 1
 
 
@@ -214,6 +257,12 @@ class _Told:
         self.errors = self.last = 0
 
     def take(self, answer: Answer, drain: Callable[[], None]) -> None:
+        # A server may have a mail that it cannot read itself. If that is all there is, the next scan tries it again.
+        if len(answer.refused) < len(answer.asked):
+            self.last = answer.asked[-1]
+        elif len(answer.asked) > 1:
+            raise Unreachable(NOTHING_COMES)
+        self.errors += len(answer.refused)
         for mail in _each(answer.fetched, drain):
             try:
                 self.heads.append((mail.uid, heads.read(mail.content, received(mail.received))))
@@ -222,9 +271,6 @@ class _Told:
             except Exception as error:  # one broken mail must not keep the others from being read
                 self.errors += 1
                 logger.warning("The header of a mail cannot be read", kind=type(error).__name__)
-        # A server that refuses a part of what was asked has mails that it cannot read itself.
-        self.errors += len(answer.asked) - len(answer.fetched) if answer.refused else 0
-        self.last = answer.asked[-1]
 
 
 def _each(some: Sequence[One], drain: Callable[[], None]) -> Iterator[One]:
@@ -232,6 +278,10 @@ def _each(some: Sequence[One], drain: Callable[[], None]) -> Iterator[One]:
     for start in range(0, len(some), arrivals.BATCH):
         drain()
         yield from some[start : start + arrivals.BATCH]
+
+
+def _nothing() -> None:
+    """The connection is lost."""
 
 
 def _chunks(uids: list[int], size: int) -> Iterator[list[int]]:

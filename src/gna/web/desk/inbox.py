@@ -127,6 +127,7 @@ def _scan(here: Ground, account_id: int, run: Scan) -> None:
         from gna.inbox.scan import scan as look_through
 
         run.found = look_through(here.db, here.settings, account_id, tell=tell)
+        run.error = run.found.error or ""
     except _Leaving:
         logger.info("a scan ends with the server", account=account_id)
     except GnaError as error:
