@@ -53,6 +53,11 @@ class Box:
             url = f"imap://127.0.0.1:{port}?tls=none"
             tx.execute(sa.update(accounts_table).where(a.id == self.account).values(imap_url=url))
 
+    def change(self, imap: str) -> None:
+        """Somebody says where the mailbox is from now on."""
+        with self.db.write() as tx:
+            accounts.change(tx, self.account, imap=imap)
+
     def again(self) -> "Box":
         """The same mailbox in another account, where nothing was seen yet."""
         user = self.user.replace("@", "%40")

@@ -18,6 +18,7 @@ from gna.inbox.sources import imap as imap_source
 from gna.inbox.table import a, m, mails
 from tests.inbox.post import Letter, letters
 from tests.inbox.scanning import POINTS, Box, a_letter, killed
+from tests.inbox.scripted import Script, a_server
 from tests.servers.certificates import Certificate
 from tests.servers.distance import Distance
 
@@ -188,6 +189,23 @@ def test_mails_are_recognised_when_the_server_numbers_them_anew(box: Box) -> Non
     counts["news@shop.example"] += 1
     assert {one["sender_email"]: one["email_count"] for one in box.found()["subscriptions"]} == counts
     assert box.scan().new == 0
+
+
+def test_mails_are_recognised_when_the_mailbox_moves_to_another_server(box: Box) -> None:
+    script = Script({uid: letter.raw for uid, letter in enumerate(some(3), start=1)})
+    with a_server(script) as old:
+        box.change(f"imap://127.0.0.1:{old.port}?tls=none")
+        assert box.scan().new == 3
+    # It has one mail more, at their head, and the same UIDVALIDITY.
+    moved = [a_letter("other@shop.example", received=clock.now()).raw, *script.mails.values()]
+    with a_server(Script(dict(enumerate(moved, start=1)))) as new:
+        box.change(f"imap://127.0.0.1:{new.port}?tls=none")
+        assert box.scan().new == 1
+        # The same mailbox, said in another way.
+        box.change(f"imap://127.0.0.1:{new.port}?tls=none&auth=plain")
+        assert box.folder().uid_validity == 7
+    assert [mail.sender_email == "other@shop.example" for mail in box.mails()] == [True, False, False, False]
+    assert sum(one["email_count"] for one in box.found()["subscriptions"]) == 4
 
 
 def test_a_mail_in_two_folders_counts_once(box: Box) -> None:

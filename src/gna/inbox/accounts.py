@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from gna import db
 from gna.errors import CannotStart, NotAllowedNow, NotFound, Refused
 from gna.inbox import server
-from gna.inbox.table import a, accounts, m, mails
+from gna.inbox.table import a, accounts, folders, m, mails, o
 from gna.mail import address
 from gna.providers.smtp import parse as parse_smtp
 
@@ -60,6 +60,9 @@ def change(
     wanted: dict[str, Any] = {}
     if imap is not None:
         wanted["imap_url"] = _imap(imap)
+        if _mailbox(get(tx, account_id).imap_url) != _mailbox(imap):
+            # Elsewhere the numbers of mails mean something else: those that we know are recognised by what they are.
+            tx.execute(sa.update(folders).where(o.account_id == account_id).values(uid_validity=None))
     if smtp is not None:
         wanted["smtp_url"] = _smtp(smtp) if smtp else None
     if password_command is not None:
@@ -123,6 +126,11 @@ def key(email: str) -> str:
 def _imap(url: str) -> str:
     server.parse(url)
     return url
+
+
+def _mailbox(url: str) -> tuple[str, int, str | None]:
+    at = server.parse(url)
+    return at.host, at.port, at.user
 
 
 def _smtp(url: str) -> str:
