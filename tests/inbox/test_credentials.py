@@ -1,8 +1,11 @@
 """Passwords: where they come from, where they are kept, and where they never are."""
 
+import os
 import stat
 import sys
+import threading
 import types
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +77,23 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
 
 
-def test_the_setting_comes_first(db: Database, database_url: str, tmp_path: Path) -> None:
-    settings = settings_with(database_url, tmp_path, INBOX_PASSWORD=SECRET)
-    assert credentials.secret_of(settings, an_account(db, password_command="echo other", kept_in="file")) == SECRET
-
-
-def test_then_the_first_line_of_the_command(db: Database, settings: Settings) -> None:
+def test_the_first_line_of_the_command_comes_first(db: Database, database_url: str, tmp_path: Path) -> None:
+    settings = settings_with(database_url, tmp_path, INBOX_PASSWORD="of another mailbox")
     account = an_account(db, password_command="printf 'violet green\\r\\nsecond line\\n'", kept_in="file")
     assert credentials.secret_of(settings, account) == "violet green"
+
+
+@pytest.mark.parametrize("own", [{"password_command": "false"}, {"kept_in": "keyring"}, {"kept_in": "file"}], ids=str)
+def test_the_setting_is_for_accounts_without_a_password_of_their_own(
+    db: Database, database_url: str, tmp_path: Path, keyring: Keyring, own: dict[str, str]
+) -> None:
+    settings = settings_with(database_url, tmp_path, INBOX_PASSWORD=SECRET, SECRET_KEY=KEY)
+    with pytest.raises(Refused) as refused:
+        credentials.secret_of(settings, an_account(db, **own))
+    assert "INBOX_PASSWORD" not in str(refused.value)
+    with db.write() as tx:
+        accounts.remove(tx, accounts.find(tx, EMAIL).id)
+    assert credentials.secret_of(settings, an_account(db)) == SECRET
 
 
 def test_the_command_sees_no_shell(db: Database, settings: Settings) -> None:
@@ -121,7 +133,7 @@ def test_the_keyring_keeps_it_where_there_is_one(db: Database, settings: Setting
     assert credentials.secret_of(settings, account) == SECRET
     credentials.forget(settings, account)
     assert not keyring.kept
-    with pytest.raises(Refused, match="INBOX_PASSWORD"):
+    with pytest.raises(Refused, match="gna inbox account password"):
         credentials.secret_of(settings, account)
 
 
@@ -150,6 +162,45 @@ def test_else_an_encrypted_file_keeps_it(db: Database, database_url: str, tmp_pa
     credentials.forget(settings, account)
     assert EMAIL not in file.read_text()
     assert "bob@example.org" in file.read_text()
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_passwords_that_are_kept_at_once_are_all_kept(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_with(database_url, tmp_path, SECRET_KEY=KEY)
+    both_read, usual = threading.Barrier(2), credentials._kept
+
+    def kept(file: Path) -> dict[str, str]:
+        found = usual(file)
+        with suppress(threading.BrokenBarrierError):  # the other one has to wait
+            both_read.wait(0.3)
+        return found
+
+    monkeypatch.setattr(credentials, "_kept", kept)
+    names = ("ana@example.org", "bo@example.org")
+    both = [threading.Thread(target=credentials.keep, args=(settings, name, SECRET)) for name in names]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(20)
+    assert sorted(usual(settings.inbox_credentials)) == [*names]
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_nothing_is_written_where_somebody_else_has_put_a_link(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_with(database_url, tmp_path, SECRET_KEY=KEY)
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    monkeypatch.setattr(os, "urandom", bytes)
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    for middle in (bytes(6).hex(), "7"):
+        (tmp_path / f"kept.{middle}.new").symlink_to(theirs)
+    with pytest.raises(Refused, match="cannot be written"):
+        credentials.keep(settings, EMAIL, SECRET)
+    assert theirs.read_text() == "theirs"
 
 
 @pytest.mark.usefixtures("no_keyring")

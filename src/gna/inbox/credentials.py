@@ -1,4 +1,4 @@
-"""Passwords of mailboxes: from the environment, from a command, from the system's keyring, or from a sealed file.
+"""Passwords of mailboxes: from a command, from the system's keyring, from a sealed file, or from the environment.
 
 They are in no database and in no log.
 """
@@ -8,12 +8,18 @@ import json
 import os
 import shlex
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from gna.config import Settings
 from gna.errors import Refused
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 SERVICE = "gna inbox"
 KEYRING, FILE = "keyring", "file"
@@ -22,18 +28,22 @@ NONCE = 12
 ELSEWHERE = "or set INBOX_PASSWORD, which is never stored; or give --password-command, which prints it"
 THREE_WAYS = f"set SECRET_KEY, with which it is kept in an encrypted file; {ELSEWHERE}"
 TYPE_IT = "gna inbox account password EMAIL"
+ANEW = f"type it again: {TYPE_IT}; or have it printed: gna inbox account change EMAIL --password-command COMMAND"
 
 
 def secret_of(settings: Settings, account: Any) -> str:
-    """The password of an account, or its access token; Refused says what to do."""
-    if settings.inbox_password:
-        return settings.inbox_password.get_secret_value()
+    """The password of an account, or its access token; Refused says what to do.
+
+    The setting is for accounts that have none of their own: it must not be told to another one's server.
+    """
     if account.password_command:
         return _printed(account.password_command)
     if account.kept_in == KEYRING:
-        return _from_keyring(settings, account.email)
+        return _from_keyring(account.email)
     if account.kept_in == FILE:
         return _from_file(settings, account.email)
+    if settings.inbox_password:
+        return settings.inbox_password.get_secret_value()
     raise Refused(f"There is no password for this account: {_what_to_do(settings)}")
 
 
@@ -62,9 +72,10 @@ def forget(settings: Settings, account: Any) -> None:
 
             keyring.delete_password(SERVICE, _name(account.email))
     if account.kept_in == FILE:
-        kept = _kept(settings.inbox_credentials)
-        if kept.pop(_name(account.email), None) is not None:
-            _write(settings.inbox_credentials, kept)
+        with _alone_with(settings.inbox_credentials) as file:
+            kept = _kept(file)
+            if kept.pop(_name(account.email), None) is not None:
+                _write(file, kept)
 
 
 def _printed(command: str) -> str:
@@ -100,17 +111,15 @@ def _into_keyring(email: str, secret: str) -> bool:
         return False
 
 
-def _from_keyring(settings: Settings, email: str) -> str:
+def _from_keyring(email: str) -> str:
     try:
         import keyring
 
         secret = keyring.get_password(SERVICE, _name(email))
     except Exception:
-        raise Refused(
-            f"The keyring that has the password cannot be read now. Unlock it, or {_what_to_do(settings)}"
-        ) from None
+        raise Refused(f"The keyring that has the password cannot be read now. Unlock it; or {ANEW}") from None
     if not secret:
-        raise Refused(f"The keyring has no password for this account any more: {_what_to_do(settings)}")
+        raise Refused(f"The keyring has no password for this account any more: {ANEW}")
     return secret
 
 
@@ -119,7 +128,8 @@ def _into_file(file: Path, key: str, email: str, secret: str) -> None:
 
     nonce = os.urandom(NONCE)
     sealed = AESGCM(_derived(key)).encrypt(nonce, secret.encode(), _name(email).encode())
-    _write(file, _kept(file) | {_name(email): base64.b64encode(nonce + sealed).decode()})
+    with _alone_with(file):
+        _write(file, _kept(file) | {_name(email): base64.b64encode(nonce + sealed).decode()})
 
 
 def _from_file(settings: Settings, email: str) -> str:
@@ -136,7 +146,7 @@ def _from_file(settings: Settings, email: str) -> str:
             f"INBOX_CREDENTIALS name the file with its whole path; or type it again: {TYPE_IT}"
         )
     if kept is None:
-        raise Refused(f"{file} has no password for this account: {_what_to_do(settings)}")
+        raise Refused(f"{file} has no password for this account any more: {ANEW}")
     try:
         sealed = base64.b64decode(kept)
         opened = AESGCM(_derived(settings.hash_key)).decrypt(sealed[:NONCE], sealed[NONCE:], _name(email).encode())
@@ -166,16 +176,39 @@ def _kept(file: Path) -> dict[str, str]:
     return {str(name): str(sealed) for name, sealed in kept.items()} if isinstance(kept, dict) else {}
 
 
+@contextmanager
+def _alone_with(file: Path) -> Iterator[Path]:
+    """Nobody else changes the file meanwhile. Its folder is locked: the file itself is another one afterwards."""
+    if fcntl is None:
+        yield file
+        return
+    try:
+        folder = os.open(file.parent, os.O_RDONLY)
+    except OSError as error:
+        raise Refused(f"{file} cannot be written: {error.strerror}. INBOX_CREDENTIALS can name another") from None
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(folder)
+
+
 def _write(file: Path, kept: dict[str, str]) -> None:
     """All or nothing, and for nobody else's eyes."""
-    new = file.with_name(f"{file.name}.{os.getpid()}.new")
+    new = file.with_name(f"{file.name}.{os.urandom(6).hex()}.new")
     try:
-        descriptor = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as written:
-            json.dump(kept, written)
-            written.flush()
-            os.fsync(written.fileno())
-        new.replace(file)
+        # A new file of ours, never one that somebody has put there, or a link to it.
+        descriptor = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            with os.fdopen(descriptor, "w") as written:
+                json.dump(kept, written)
+                written.flush()
+                os.fsync(written.fileno())
+            new.replace(file)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise Refused(f"{file} cannot be written: {error.strerror}. INBOX_CREDENTIALS can name another") from None
 
