@@ -155,6 +155,55 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert list(files.mails(tmp_path / "empty.mbox")) == []
 
 
+def damaged(folder: Path, kind: int) -> Path:
+    """A zip in which a mail's bytes are others than when it was packed."""
+    path = folder / "x.zip"
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        archive.writestr("All.mbox", an_mbox(RAWS))
+    raw = bytearray(path.read_bytes())
+    raw[60:200] = b"\xff" * 140
+    path.write_bytes(raw)
+    return path
+
+
+def marked(folder: Path, *, flag: int = 0, method: int = 0) -> Path:
+    """A zip that says of itself that it is encrypted, or packed in this way."""
+    path = folder / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("All.mbox", an_mbox(RAWS))
+    raw = bytearray(path.read_bytes())
+    for at in (raw.index(b"PK\x03\x04") + 6, raw.index(b"PK\x01\x02") + 8):
+        raw[at], raw[at + 2] = flag, method
+    path.write_bytes(raw)
+    return path
+
+
+ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "deflated": (lambda folder: damaged(folder, zipfile.ZIP_DEFLATED), "damaged"),
+    "bz2": (lambda folder: damaged(folder, zipfile.ZIP_BZIP2), "cannot be read"),
+    "lzma": (lambda folder: damaged(folder, zipfile.ZIP_LZMA), "damaged"),
+    "encrypted": (lambda folder: marked(folder, flag=1), "encrypted"),
+    "another packer": (lambda folder: marked(folder, method=97), "not known"),
+}
+
+
+@pytest.mark.parametrize(("made", "says"), ARCHIVES.values(), ids=ARCHIVES.keys())
+def test_an_archive_that_cannot_be_unpacked_is_said(made: Callable[[Path], Path], says: str, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=says):
+        list(files.mails(made(tmp_path)))
+
+
+def test_of_a_maildir_what_was_sent_or_thrown_away_is_left_out(tmp_path: Path) -> None:
+    box = mailbox.Maildir(tmp_path / "Maildir")
+    for number, name in enumerate(("Archive", "Sent", "INBOX.Drafts", "Trash", "junk", "Sent orders")):
+        box.add_folder(name).add(RAWS[number])
+    box.add(RAWS[6])
+    mailbox.Maildir(tmp_path / "Maildir" / "Spam").add(RAWS[7])
+    assert len(list(files.mails(tmp_path / "Maildir"))) == 3
+    # Whoever names one wants it.
+    assert len(list(files.mails(tmp_path / "Maildir" / ".Sent"))) == 1
+
+
 def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
     huge = b"From: a@b.example\n\n" + b"x" * 70 + b"\n"
     with (tmp_path / "x.mbox").open("wb") as file:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from gna.errors import NotFound, Refused
+from gna.errors import GnaError, NotFound, Refused
 from gna.inbox import heads
 from gna.inbox.heads import Broken, Head
+from gna.inbox.sources.folder_names import is_usually_skipped
 
 # Bytes: of a mail that is larger the beginning; of a header in a file of its own.
 LARGEST, HEADER = 524_288, 16_384
@@ -35,16 +36,28 @@ def mails(path: Path) -> Iterator[Found]:
         raise NotFound(f"There is no {path}")
     try:
         yield from _folder(path) if path.is_dir() else _file(path)
-    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is damaged"
-        raise Refused(f"{path} cannot be read: {why}") from None
+    except GnaError:
+        raise
+    except Exception as error:  # each way to pack has its own ways to fail
+        raise Refused(f"{path} cannot be read: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, NotImplementedError):
+        return "it is packed in a way that is not known here"
+    return "it is encrypted" if isinstance(error, RuntimeError) else "it is damaged"
 
 
 def _folder(path: Path) -> Iterator[Found]:
-    """A Maildir with the folders in it, or a folder of .eml and .mbox files."""
+    """A Maildir with the folders in it but those that nobody scans either, or a folder of .eml and .mbox files."""
     for where, names, files in os.walk(path):
         names.sort()
         here = Path(where)
+        if here != path and "cur" in names and is_usually_skipped(here.name):
+            names.clear()
+            continue
         if here.name == "tmp" and (here.parent / "cur").is_dir():
             continue
         is_maildir = here.name in ("cur", "new")

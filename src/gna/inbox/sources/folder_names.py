@@ -36,10 +36,13 @@ def worth_a_look(lines: Iterable[bytes | tuple[bytes, bytes]]) -> list[str]:
     found = [folder for folder in map(_listed, lines) if folder]
     marked = any(SKIPPED & marks for _, marks in found)
     return [
-        name
-        for name, marks in found
-        if not marks & (SKIPPED | CLOSED) and (marked or _last_part(name).lower() not in USUAL)
+        name for name, marks in found if not marks & (SKIPPED | CLOSED) and (marked or not is_usually_skipped(name))
     ]
+
+
+def is_usually_skipped(name: str) -> bool:
+    """Whether folders of this name, or of this path, mostly hold what the owner sent or threw away."""
+    return re.split(r"[./]", name)[-1].lower() in USUAL
 
 
 def _listed(line: bytes | tuple[bytes, bytes]) -> tuple[str, frozenset[str]] | None:
@@ -53,10 +56,6 @@ def _listed(line: bytes | tuple[bytes, bytes]) -> tuple[str, frozenset[str]] | N
 
 def _unquoted(name: bytes) -> bytes:
     return re.sub(rb"\\(.)", rb"\1", name[1:-1]) if name.startswith(b'"') else name
-
-
-def _last_part(name: str) -> str:
-    return re.split(r"[./]", name)[-1]
 
 
 def _shift(beyond: re.Match[str]) -> str:
