@@ -3,12 +3,17 @@
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from gna.db import Database
+from gna.errors import Unreachable
+from gna.inbox.table import subscriptions
+from gna.inbox.unsubscribe import Result, unsubscribe
 from tests.cli.commands import Done, Run
 from tests.cli.inbox import inbox
 from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
@@ -190,3 +195,47 @@ def test_who_keeps_one_no_more_gets_the_way_of_a_host_that_is_allowed(gna: Run, 
     found = json.loads(gna("show", str(kept), "--json").out)
     assert (found["unsubscribe_method"], found["unsubscribe_link"]) == ("http_get", "https://127.0.0.1/u?t=1")
     assert [(was["method"], was["url"]) for was in found["history"]] == [("http_get", "https://127.0.0.1/u?t=1")]
+
+
+@dataclass
+class Thinks:
+    """Somebody who thinks for so long that a scan finds a newer mail."""
+
+    db: Database
+    url: str
+
+    def readline(self) -> str:
+        with self.db.write() as tx:
+            tx.execute(sa.update(subscriptions).values(unsubscribe_link=self.url, ways=[a_way(self.url).stored()]))
+        return "yes"
+
+
+def test_a_yes_to_one_way_is_none_to_another(
+    gna: Run, db: Database, number: int, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Thinks(db, web.serves("/other", "Bye")))
+    done = gna("unsubscribe", str(number))
+    assert (done.code, web.asked) == (1, [])
+    assert "A newer mail has another way out" in done.out
+
+
+def test_what_goes_wrong_with_one_hides_nothing_of_the_others(
+    gna: Run, db: Database, account: int, number: int, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [a_subscription(db, account, f"{name}@shop.example", way=a_way(web.at("/leave"))) for name in ("b", "c")]
+
+    async def breaks(db: Any, settings: Any, id: int, *, dry_run: bool = False, **rest: Any) -> Result:
+        if id == broken[0] or (id == broken[1] and not dry_run):
+            raise Unreachable("The database is away")
+        return await unsubscribe(db, settings, id, dry_run=dry_run, **rest)
+
+    monkeypatch.setattr("gna.inbox.unsubscribe.unsubscribe", breaks)
+    done = gna("unsubscribe", str(number), *map(str, broken), "--yes", "--json")
+    assert done.code == 1
+    assert [(one["id"], one["status"]) for one in results(done)] == [
+        (number, "success"),
+        (broken[0], "refused"),
+        (broken[1], "failed"),
+    ]
+    assert [one["message"] for one in results(done)[1:]] == ["The database is away"] * 2
+    assert "recorded" not in done.err

@@ -33,14 +33,13 @@ class Reader:
         """A subscription with this way out; says its id."""
         return a_subscription(self.db, self.account, sender, way=way, **columns)
 
-    def leaves(self, subscription_id: int, *, dry_run: bool = False, pace: Pace | None = None) -> Result:
+    def leaves(self, subscription_id: int, *, pace: Pace | None = None, **how: Any) -> Result:
         """Try it, as the command does."""
-        return asyncio.run(self.leaving(subscription_id, dry_run=dry_run, pace=pace))
+        return asyncio.run(self.leaving(subscription_id, pace=pace, **how))
 
-    async def leaving(self, subscription_id: int, *, dry_run: bool = False, pace: Pace | None = None) -> Result:
+    async def leaving(self, subscription_id: int, *, pace: Pace | None = None, **how: Any) -> Result:
         """The same, for those who do more at once."""
-        chosen = pace or Pace(NO_PAUSE)
-        return await unsubscribe(self.db, self.settings, subscription_id, dry_run=dry_run, pace=chosen)
+        return await unsubscribe(self.db, self.settings, subscription_id, pace=pace or Pace(NO_PAUSE), **how)
 
     def row(self, subscription_id: int) -> Any:
         """The subscription as it is stored now."""

@@ -707,6 +707,15 @@ def test_what_changes_before_it_begins_is_respected(
     assert (plain.asked, reader.tried(id)) == ([], [])
 
 
+def test_a_yes_is_to_the_way_that_was_shown(reader: Reader, plain: Web) -> None:
+    id, shown = reader.subscribes(http_get(plain.serves("/u"))), plain.at("/u")
+    for seen in (("http_get", plain.at("/before")), ("http_post", shown), ("", "")):
+        result = reader.leaves(id, seen=seen)
+        assert (result.status, result.message) == ("refused", CHANGED)
+    assert (plain.asked, reader.tried(id)) == ([], [])
+    assert reader.leaves(id, seen=("http_get", shown)).status == "success"
+
+
 def test_who_keeps_it_after_it_was_sent_has_left_all_the_same(reader: Reader, plain: Web) -> None:
     def keep(_: BaseHTTPRequestHandler) -> Page:
         with reader.db.write() as tx:

@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def words(html: str) -> str:
 
 def send(client: TestClient, path: str, **fields: Any) -> Any:
     return client.post(f"{PAGES}{path}", data=fields, headers=HTML)
+
+
+def leave(client: TestClient, db: Database, subscription: int) -> Any:
+    """Press the button that belongs to what the page shows."""
+    row = stored(db, subscription)
+    return send(client, f"/{subscription}/unsubscribe", method=row.unsubscribe_method, url=row.unsubscribe_link)
 
 
 def said(client: TestClient, answer: Any) -> str:
@@ -290,28 +297,44 @@ def test_the_dialog_shows_the_last_three_attempts(client: TestClient, db: Databa
 def test_leaving_says_honestly_what_came_of_it(client: TestClient, db: Database, shop: Web) -> None:
     url = shop.serves("/leave", "You have been removed", kind="text/html")
     one = a_subscription(db, an_account(db), way=a_way(url))
-    assert said(client, send(client, f"/{one}/unsubscribe")).startswith("The page answered. Whether")
+    assert said(client, leave(client, db, one)).startswith("The page answered. Whether")
     assert [asked.path for asked in shop.asked] == ["/leave"]
     assert stored(db, one).unsubscribe_status == "unsubscribed"
     page = words(shown(client, f"/{one}"))
     assert "Page opened" in page
     assert "You unsubscribed" in page
     assert noted(db) == [(Verb.INBOX_LEFT, "shop.example", str(one))]
-    again = said(client, send(client, f"/{one}/unsubscribe"))
+    again = said(client, leave(client, db, one))
     assert again.startswith("It did not work: Already unsubscribed.")
     assert len(shop.asked) == len(noted(db)) == 1
 
 
 def test_what_a_server_took_is_an_unsubscribe(client: TestClient, db: Database, shop: Web) -> None:
     one = a_subscription(db, an_account(db), way=a_way(shop.serves("/leave"), "http_post"))
-    assert said(client, send(client, f"/{one}/unsubscribe")).startswith("Unsubscribed. The sender")
+    assert said(client, leave(client, db, one)).startswith("Unsubscribed. The sender")
+
+
+def test_the_button_belongs_to_the_way_that_the_page_shows(client: TestClient, db: Database, shop: Web) -> None:
+    url, other = shop.serves("/leave?a=1&b=%22"), shop.serves("/other")
+    one = a_subscription(db, an_account(db), way=a_way(url))
+    shown_there = dict(
+        re.findall(r'<input type="hidden" name="(method|url)" value="([^"]*)">', shown(client, f"/{one}"))
+    )
+    fields = {name: unescape(value) for name, value in shown_there.items()}
+    assert fields == {"method": "http_get", "url": url}
+    with db.write() as tx:
+        tx.execute(sa.update(subscriptions).values(unsubscribe_link=other, ways=[a_way(other).stored()]))
+    for sent in (fields, {}):
+        answer = said(client, send(client, f"/{one}/unsubscribe", **sent))
+        assert answer.startswith("It did not work: A newer mail has another way out")
+    assert shop.asked == []
 
 
 def test_a_failure_is_told_and_stays_visible(client: TestClient, db: Database, shop: Web) -> None:
     url = shop.serves("/leave", status=410)
     one = a_subscription(db, an_account(db), way=a_way(url))
     for _ in range(3):
-        assert "It did not work: " in said(client, send(client, f"/{one}/unsubscribe"))
+        assert "It did not work: " in said(client, leave(client, db, one))
     page = words(shown(client, f"/{one}"))
     assert page.count("The server said no") == 3
     assert "You cannot be unsubscribed now: Max attempts (3) reached." in page
@@ -325,7 +348,7 @@ def test_what_is_not_safe_is_said_and_not_offered(client: TestClient, db: Databa
     page = shown(client, f"/{one}")
     assert "You cannot be unsubscribed now: The address is a number" in page
     assert f"{PAGES}/{one}/unsubscribe" not in page
-    assert "It did not work: The address is a number" in said(client, send(client, f"/{one}/unsubscribe"))
+    assert "It did not work: The address is a number" in said(client, leave(client, db, one))
     assert noted(db) == []
 
 

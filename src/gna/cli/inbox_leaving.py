@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,13 +16,13 @@ from gna.cli.inbox_views import Json, attempt_line, named, way_lines
 from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
-from gna.errors import GnaError, NotFound
+from gna.errors import GnaError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy.engine import Connection
 
-    from gna.inbox.unsubscribe import Pace
+    from gna.inbox.unsubscribe import Pace, Seen
 
 Ids = Annotated[
     list[int], typer.Argument(metavar="ID", max=2**31 - 1, help="Their numbers, as `gna inbox list` shows them.")
@@ -88,8 +89,8 @@ class Leaver:
 
         try:
             result = self._leave(id)
-        except NotFound as unknown:
-            result = asdict(Result(id, "refused", None, None, None, str(unknown)))
+        except GnaError as error:
+            result = asdict(Result(id, "refused", None, None, None, str(error)))
         self._tell(result)
         return result
 
@@ -107,16 +108,24 @@ class Leaver:
             return would
         if asks and not self._is_sure():
             return would | {"status": "refused", "message": ABORTED}
-        done = self._act(id, dry_run=False)
+        # A yes is to what was shown; with --yes it is to whatever there is.
+        seen = (found["unsubscribe_method"], found["unsubscribe_link"]) if asks else None
+        try:
+            done = self._act(id, seen=seen)
+        except GnaError as error:
+            # Nobody knows how far it came.
+            return would | {"status": "failed", "message": str(error)}
         if done["status"] != "refused":
-            with self.db.write() as tx:
+            # It is done and told, whether or not it can be noted.
+            with suppress(GnaError), self.db.write() as tx:
                 _note(tx, Verb.INBOX_LEFT if done["status"] == "success" else Verb.INBOX_TRIED, id)
         return done
 
-    def _act(self, id: int, *, dry_run: bool) -> dict[str, Any]:
+    def _act(self, id: int, *, dry_run: bool = False, seen: "Seen | None" = None) -> dict[str, Any]:
         from gna.inbox.unsubscribe import unsubscribe
 
-        return asdict(self.runner.run(unsubscribe(self.db, self.settings, id, dry_run=dry_run, pace=self.pace)))
+        leaving = unsubscribe(self.db, self.settings, id, dry_run=dry_run, seen=seen, pace=self.pace)
+        return asdict(self.runner.run(leaving))
 
     def _present(self, found: Mapping[str, Any]) -> None:
         for label, line in _details(found):
@@ -136,7 +145,7 @@ class Leaver:
             return
         status = result["status"]
         self.console.print(f"{result['id']}: {screen.clean(_said(result))}", style=STYLES[status], soft_wrap=True)
-        if status in ("success", "failed"):
+        if result["outcome"]:
             self.console.print(f"{result['id']}: The attempt is recorded.", style="dim")
 
 

@@ -27,6 +27,8 @@ NO_LINK = "No unsubscribe link available"
 UNDER_WAY = "Another attempt is under way; wait until it has ended"
 CHANGED = "A newer mail has another way out; look at it, then try again"
 NO_SMTP = "The account has no mail server to send by; add it with: gna inbox account change … --smtp smtp://host:port"
+# The method and the address of a way out, as somebody was shown them.
+Seen = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,16 @@ class Case:
     seal: Mapping[str, Any] | None
 
     @property
+    def offered(self) -> Seen:
+        """What of its way out tells it from another."""
+        return self.row.unsubscribe_method, self.row.unsubscribe_link
+
+    @property
     def way(self) -> Way:
         """The way out that the subscription has, with all that is known of it."""
         row = self.row
         for kept in row.ways or ():
-            if kept["method"] == row.unsubscribe_method and kept["url"] == row.unsubscribe_link:
+            if (kept["method"], kept["url"]) == self.offered:
                 return Way.restored(kept)
         return Way(row.unsubscribe_method, row.unsubscribe_link, Source.HEADER)
 
@@ -98,9 +105,18 @@ def why_not(subscription: Any, attempts: int, *, most: int) -> str | None:
 
 
 async def unsubscribe(
-    db: Database, settings: Settings, subscription_id: int, *, dry_run: bool = False, pace: Pace
+    db: Database,
+    settings: Settings,
+    subscription_id: int,
+    *,
+    dry_run: bool = False,
+    seen: Seen | None = None,
+    pace: Pace,
 ) -> Result:
-    """Leave one subscription. A refusal and a dry run write nothing and send nothing; all else is one attempt."""
+    """Leave one subscription. A refusal and a dry run write nothing and send nothing; all else is one attempt.
+
+    `seen` is the way out that somebody was shown and said yes to: no other is gone.
+    """
     case = await db.look(_case, subscription_id)
     method = methods.find(case.row.unsubscribe_method)
     errand = _errand(case, settings)
@@ -114,7 +130,7 @@ async def unsubscribe(
     if dry_run:
         return _result(case, "dry_run", f"Would {method.plan(errand)}{_doubt(case)}")
     await pace.wait()
-    begun = await db.run(timed(_begin), case, method, settings)
+    begun = await db.run(timed(_begin), case, method, settings, seen=seen or case.offered)
     if isinstance(begun, str):
         return _result(case, "refused", begun)
     outcome = await _carried_out(method, errand, f"attempt {case.failed + 1} of {settings.inbox_max_attempts}")
@@ -171,14 +187,14 @@ async def _with_secret(errand: Errand, case: Case, method: Method, settings: Set
     return replace(errand, secret=await asyncio.to_thread(secret_of, settings, case.account))
 
 
-def _begin(tx: Connection, case: Case, method: Method, settings: Settings, *, now: datetime) -> int | str:
+def _begin(tx: Connection, case: Case, method: Method, settings: Settings, *, seen: Seen, now: datetime) -> int | str:
     """The new attempt's id, or why there cannot be one: another may have been faster, or the mailbox was read anew."""
     row = attempts.locked(tx, case.row.id)
     if attempts.is_open(tx, row.id, within=settings.inbox_timeout, now=now):
         return UNDER_WAY
     if reason := why_not(row, attempts.failed(tx, row.id), most=settings.inbox_max_attempts):
         return reason
-    if (row.unsubscribe_method, row.unsubscribe_link) != (case.row.unsubscribe_method, case.row.unsubscribe_link):
+    if not (row.unsubscribe_method, row.unsubscribe_link) == case.offered == seen:
         return CHANGED
     return attempts.begin(tx, row.id, method_used=method.recorded, url=row.unsubscribe_link, now=now)
 

@@ -17,7 +17,7 @@ from gna.db import Database, timed
 from gna.errors import GnaError, NotAllowedNow, Refused
 from gna.inbox import accounts, subscriptions
 from gna.inbox.table import subscription as the_subscription
-from gna.inbox.unsubscribe import Pace, Result
+from gna.inbox.unsubscribe import Pace, Result, Seen
 from gna.inbox.unsubscribe import unsubscribe as leave
 from gna.web.desk import do
 from gna.web.ground import Ground, ground
@@ -81,10 +81,10 @@ async def unkeep(request: Request, chosen: Sequence[int]) -> None:
     await _some(request, Verb.INBOX_UNKEPT, thaw, chosen)
 
 
-async def unsubscribe(request: Request, subscription_id: int) -> Result:
-    """Leave a subscription now, and say what became of it."""
+async def unsubscribe(request: Request, subscription_id: int, *, seen: Seen) -> Result:
+    """Leave a subscription now, by the way out that was shown, and say what became of it."""
     here = ground(request)
-    result = await leave(here.db, here.settings, subscription_id, pace=pace_of(here))
+    result = await leave(here.db, here.settings, subscription_id, seen=seen, pace=pace_of(here))
     if result.status != "refused":
         verb = Verb.INBOX_LEFT if result.status == "success" else Verb.INBOX_TRIED
         await do(request, verb, _senders, [subscription_id], about=str, target=str(subscription_id))

@@ -18,7 +18,7 @@ from gna.web.ground import ground
 from gna.web.language import language_of, translated
 from gna.web.pages.admin.inbox_reasons import in_words
 from gna.web.pages.admin.inbox_words import OUTCOMES, WORDS, state_of
-from gna.web.pages.admin.shell import N_, go, screen
+from gna.web.pages.admin.shell import N_, form, go, screen
 
 ONE = "/admin/inbox/{subscription_id}"
 # How many of the mails that came afterwards are shown; the reports have all.
@@ -50,7 +50,8 @@ async def unkeep(request: Request) -> Response:
 
 async def unsubscribe(request: Request) -> Response:
     """Leave it, and say honestly what became of that."""
-    result = await desk.unsubscribe(request, _id(request))
+    fields = await form(request)
+    result = await desk.unsubscribe(request, _id(request), seen=(fields.text("method"), fields.text("url")))
     said, values = told(result, language_of(request))
     return go(_place(request), said, bad=result.status != "success", **values)
 
