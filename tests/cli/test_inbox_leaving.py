@@ -128,6 +128,13 @@ def test_no_line_of_a_log_stands_in_the_answer(gna: Run, number: int, monkeypatc
     assert gna("unsubscribe", str(number), "--yes").err == ""
 
 
+def test_a_page_that_asks_for_more_is_remembered(gna: Run, number: int, web: Web) -> None:
+    web.serves("/leave", "<form><button>Yes, really</button></form>", kind="text/html")
+    assert gna("unsubscribe", str(number), "--yes").code == 0
+    shown = gna("show", str(number)).out
+    assert "success, page_opened, HTTP 200, The page asks for a confirmation" in " ".join(shown.split())
+
+
 def test_a_failure_says_its_code(gna: Run, number: int, web: Web) -> None:
     web.serves("/leave", status=503)
     done = gna("unsubscribe", str(number), "--yes")

@@ -19,6 +19,7 @@ from gna.db import Database
 from gna.errors import NotFound
 from gna.inbox import request
 from gna.inbox.attempts import OPEN
+from gna.inbox.request import CONFIRM
 from gna.inbox.table import Status, attempts, s, subscriptions
 from gna.inbox.unsubscribe import ALREADY, CHANGED, KEPT, NO_LINK, UNDER_WAY, Pace, why_not
 from gna.inbox.ways import Source, Way
@@ -231,9 +232,12 @@ def test_a_get_opens_the_page_and_counts(reader: Reader, plain: Web) -> None:
 
 def test_a_page_that_asks_something_is_said_so(reader: Reader, plain: Web) -> None:
     plain.serves("/u", "<form method=post><button>Yes, unsubscribe me</button></form>", kind="text/html")
-    result = reader.leaves(reader.subscribes(http_get(plain.at("/u"))))
+    id = reader.subscribes(http_get(plain.at("/u")))
+    result = reader.leaves(id)
     assert (result.status, result.outcome) == ("success", "page_opened")
-    assert "asks for a confirmation" in result.message
+    assert result.message.endswith(f"answered 200 OK. {CONFIRM}")
+    [tried] = reader.tried(id)
+    assert (tried.status, tried.outcome, tried.error_message) == ("success", "page_opened", CONFIRM)
 
 
 def test_a_get_follows_five_redirects_and_no_more(reader: Reader, plain: Web) -> None:

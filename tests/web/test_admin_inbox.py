@@ -20,11 +20,12 @@ from gna.db import Database
 from gna.inbox import detect, seals, unsubscribe
 from gna.inbox.doubts import STRANGER
 from gna.inbox.method import What
+from gna.inbox.request import CONFIRM
 from gna.inbox.table import s, subscriptions
 from gna.inbox.violations import Grace
 from gna.inbox.ways import Source
 from gna.web.desk import inbox as desk
-from gna.web.pages.admin.inbox_reasons import ADVICE, REFUSALS, in_words
+from gna.web.pages.admin.inbox_reasons import ADVICE, HINTS, REFUSALS, in_words
 from gna.web.pages.admin.inbox_words import GRACE, KINDS, METHODS, OUTCOMES, SOURCES, state_of
 from gna.web.pages.admin.words import UNSEEN, plain
 from tests.conftest import settings_for
@@ -314,6 +315,14 @@ def test_what_a_server_took_is_an_unsubscribe(client: TestClient, db: Database, 
     assert said(client, leave(client, db, one)).startswith("Unsubscribed. The sender")
 
 
+def test_a_page_that_asks_for_more_is_remembered(client: TestClient, db: Database, shop: Web) -> None:
+    url = shop.serves("/leave", "<form><button>Yes, really</button></form>", kind="text/html")
+    one = a_subscription(db, an_account(db), way=a_way(url))
+    leave(client, db, one)
+    assert CONFIRM in words(shown(client, f"/{one}"))
+    assert "Pagina cere o confirmare" in words(shown(client, f"/{one}", **{"Accept-Language": "ro"}))
+
+
 def test_the_button_belongs_to_the_way_that_the_page_shows(client: TestClient, db: Database, shop: Web) -> None:
     url, other = shop.serves("/leave?a=1&b=%22"), shop.serves("/other")
     one = a_subscription(db, an_account(db), way=a_way(url))
@@ -523,6 +532,7 @@ def test_the_words_are_those_of_the_inbox() -> None:
     assert set(GRACE) == set(Grace)
     refusals = {unsubscribe.KEPT, unsubscribe.ALREADY, unsubscribe.NO_LINK, unsubscribe.UNDER_WAY}
     assert refusals | {unsubscribe.CHANGED, unsubscribe.NO_SMTP, STRANGER} <= set(REFUSALS)
+    assert set(HINTS) == {CONFIRM}
 
 
 def test_reasons_are_said_in_romanian() -> None:

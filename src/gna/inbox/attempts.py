@@ -56,7 +56,7 @@ def settle(tx: Connection, attempt_id: int, subscription_id: int, outcome: Outco
         "status": SUCCESS if outcome.is_success else FAILED,
         "outcome": outcome.what,
         "response_code": outcome.code,
-        "error_message": None if outcome.is_success else outcome.message,
+        "error_message": outcome.hint if outcome.is_success else outcome.message,
     }
     tx.execute(sa.update(attempts).where(t.id == attempt_id).values(said))
     if outcome.is_success:

@@ -45,6 +45,8 @@ class Outcome:
     what: What
     message: str
     code: int | None = None
+    # What somebody should know of a success: it stays with the attempt.
+    hint: str | None = None
 
     @property
     def is_success(self) -> bool:

@@ -14,6 +14,7 @@ REDIRECTS = 5
 PAGE = 64 * 1024
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "List-Unsubscribe": "One-Click"}
 ASKS = re.compile(rb"<form\b|<button\b|<input[^>]{0,200}\btype\s*=\s*[\"']?submit", re.IGNORECASE)
+CONFIRM = "The page asks for a confirmation, so open it yourself if mails keep coming"
 
 
 async def post(errand: Errand, content: bytes) -> Outcome:
@@ -64,8 +65,7 @@ def _meaning(answer: Answer, done: What) -> Outcome:
     said = f"{parse(answer.url).shown} answered {_named(answer.status)}"
     if 200 <= answer.status < 300:
         asks = done is What.PAGE_OPENED and ASKS.search(answer.body)
-        hint = "; the page asks for a confirmation, so open it yourself if mails keep coming" if asks else ""
-        return Outcome(done, f"{said}{hint}", answer.status)
+        return Outcome(done, said, answer.status, hint=CONFIRM if asks else None)
     if 300 <= answer.status < 400:
         return Outcome(What.REDIRECTED, f"{said}; where it redirects to was not followed", answer.status)
     if 400 <= answer.status < 500:

@@ -137,7 +137,8 @@ async def unsubscribe(
     await db.run(timed(attempts.settle), begun, subscription_id, outcome)
     logger.info("tried to unsubscribe", id=subscription_id, method=method.name, outcome=str(outcome.what))
     status = attempts.SUCCESS if outcome.is_success else attempts.FAILED
-    return _result(case, status, f"{outcome.message}{_doubt(case)}", outcome.what)
+    said = f"{outcome.message}. {outcome.hint}" if outcome.hint else outcome.message
+    return _result(case, status, f"{said}{_doubt(case)}", outcome.what)
 
 
 def plan(tx: Connection, settings: Settings, subscription_id: int) -> tuple[Way, str | None]:

@@ -37,6 +37,8 @@ REFUSALS = (
     N_("This mailbox is being scanned already"),
     N_("Choose something first"),
 )
+# What stays to be done after a success.
+HINTS = (N_("The page asks for a confirmation, so open it yourself if mails keep coming"),)
 # What is wrong with an address, or doubtful.
 ADDRESSES = (
     N_("The address is a number instead of a name, which no honest sender uses"),
