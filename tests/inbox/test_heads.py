@@ -218,7 +218,7 @@ FIELDS = {
     "alone": ([OURS], [PROMISE], {"https://example.org/u": "one_click"}),
     "long comment before it": ([f"<https://evil.example/> ({LONG})", OURS], [PROMISE], PAGE),
     "long comment after it": ([OURS, f"<https://evil.example/> ({LONG})"], [PROMISE], PAGE),
-    "long address": ([f"<https://example.org/{LONG}>"], [PROMISE], {}),
+    "long address": ([f"<https://example.org/{LONG}>"], [PROMISE], {heads.TOO_LONG: "invalid"}),
     "long promise before it": ([OURS], [f"{PROMISE} {LONG}", PROMISE], PAGE),
     "empty": (["", OURS], [PROMISE], PAGE),
     "many": ([""] * 500 + [OURS], [PROMISE], {}),

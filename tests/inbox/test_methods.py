@@ -341,3 +341,12 @@ def test_no_text_stops_the_classification(fields: list[str], post: list[str], ur
     for way in methods.ways(Offers(tuple(fields), tuple(post), body)):
         assert way.safe is (way.error is None)
         assert way.method != "invalid" or way.error
+
+
+def test_a_field_without_any_address_is_invalid_and_says_so() -> None:
+    [way] = methods.ways(Offers(("click  here\x07",)))
+    assert (way.method, way.url, way.source, way.safe) == ("invalid", "click here\ufffd", Source.HEADER, False)
+    assert way.error == "The List-Unsubscribe field holds no address"
+    body = Link("https://shop.example/leave?u=1", Source.HTML)
+    assert [way.method for way in methods.ways(Offers(("click here",), body=(body,)))] == ["http_get", "invalid"]
+    assert methods.ways(Offers((" ", ""))) == ()

@@ -81,14 +81,14 @@ class Sums:
         self._add_way(mail)
 
     def _add_way(self, mail: Mail) -> None:
-        from gna.inbox import bodies, offers
+        from gna.inbox import bodies
 
         if mail.list_unsubscribe is None:
             _keep_newest(self.without, mail, bodies.MOST)
             return
         self.headers += 1
         is_newer = self.header is None or mail.place > self.header.place
-        if is_newer and offers.fields(mail.list_unsubscribe.split("\n")):
+        if is_newer and mail.list_unsubscribe.strip():
             self.header = mail
 
     def wanted(self) -> Iterator[Mail]:

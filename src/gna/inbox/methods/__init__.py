@@ -9,9 +9,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from gna.inbox.method import Mail, Method, judged
+from gna.inbox.safety import LONGEST
 from gna.inbox.ways import Link, Offers, Source, Way
 
 INVALID = "invalid"
+NO_ADDRESS = "The List-Unsubscribe field holds no address"
 NOT_KEPT = re.compile(r"[\x00\ud800-\udfff]")
 NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 REPLACED = "\ufffd"
@@ -44,6 +46,9 @@ def ways(offers: Offers, *, allowed: Collection[str] = (), sender: str = "") -> 
     for link in (*(Link(url, Source.HEADER) for url in mail.header_urls), *offers.body):
         way = _storable(_recognised(link, mail))
         found.setdefault((way.method, way.url), way)
+    said = " ".join(" ".join(offers.list_unsubscribe).split())
+    if said and not mail.header_urls:
+        found[INVALID, said] = _storable(Way(INVALID, said[:LONGEST], Source.HEADER, safe=False, error=NO_ADDRESS))
     return tuple(sorted(found.values(), key=rank))
 
 

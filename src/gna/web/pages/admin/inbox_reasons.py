@@ -48,6 +48,7 @@ ADDRESSES = (
     N_("The address holds a backslash, which programs read differently"),
     N_("The address holds a user name or password"),
     N_("The address is not encrypted (plain http); prefer HTTPS"),
+    N_("The List-Unsubscribe field holds no address"),
     N_("The address names no recipient"),
     N_("The address names several recipients"),
     N_("The recipient is not an email address"),
