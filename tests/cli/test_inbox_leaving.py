@@ -55,7 +55,8 @@ def test_details_link_and_method_are_shown_before_the_question(
 ) -> None:
     answer(monkeypatch, "no\n")
     said = " ".join(gna("unsubscribe", str(number)).out.split())
-    details = f"Id {number} Sender news@shop.example Kind newsletter. Sent to many; leaving stops it. Emails 5 Keep no Method http_get Link {web.at('/leave?u=1')}"
+    who = "Sender news@shop.example Kind newsletter. Sent to many; leaving stops it. Emails 5 Keep no"
+    details = f"Id {number} {who} Method http_get Link {web.at('/leave?u=1')}"
     assert said.startswith(details)
     assert said.index("Type 'yes' to confirm") > len(details)
 

@@ -130,8 +130,8 @@ def test_what_is_done_with_the_inbox(gna: Shell, db: Database, web: Web, monkeyp
     gna("inbox", "unsubscribe", works, broken, "--yes")
     assert was_noted(db) == [
         (Verb.INBOX_SCANNED, ""),
-        (Verb.INBOX_KEPT, "shop.example"),
-        (Verb.INBOX_UNKEPT, "shop.example"),
-        (Verb.INBOX_LEFT, "shop.example"),
-        (Verb.INBOX_TRIED, "blog.example"),
+        (Verb.INBOX_KEPT, works),
+        (Verb.INBOX_UNKEPT, works),
+        (Verb.INBOX_LEFT, works),
+        (Verb.INBOX_TRIED, broken),
     ]

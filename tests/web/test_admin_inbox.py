@@ -190,7 +190,7 @@ def test_keeping_is_a_switch_and_is_written_down(client: TestClient, db: Databas
     assert f"{PAGES}/{one}/unsubscribe" not in page
     assert said(client, send(client, f"/{one}/unkeep")) == "It is no longer kept."
     assert not stored(db, one).keep_subscription
-    about = ("shop.example", str(one))
+    about = (str(one), str(one))
     assert noted(db) == [(Verb.INBOX_KEPT, *about), (Verb.INBOX_UNKEPT, *about)]
     assert f'href="/admin/inbox/{one}"' in client.get("/admin/activity?area=inbox", headers=HTML).text
 
@@ -215,7 +215,7 @@ def test_several_are_kept_at_once(client: TestClient, db: Database) -> None:
     back = {"Referer": f"http://127.0.0.1:8000{PAGES}?state=kept", **HTML}
     answer = client.post(f"{PAGES}/some", data={"id": some[:2], "do": "unkeep"}, headers=back)
     assert said(client, answer) == "2 subscriptions are no longer kept."
-    assert noted(db)[0] == (Verb.INBOX_KEPT, "shop0.example, shop1.example", None)
+    assert noted(db)[0] == (Verb.INBOX_KEPT, f"{some[0]}, {some[1]}", None)
     refused = client.post(f"{PAGES}/some", data={"do": "keep"}, headers=back)
     assert said(client, refused) == "Choose something first."
 
@@ -304,7 +304,7 @@ def test_leaving_says_honestly_what_came_of_it(client: TestClient, db: Database,
     page = words(shown(client, f"/{one}"))
     assert "Page opened" in page
     assert "You unsubscribed" in page
-    assert noted(db) == [(Verb.INBOX_LEFT, "shop.example", str(one))]
+    assert noted(db) == [(Verb.INBOX_LEFT, str(one), str(one))]
     again = said(client, leave(client, db, one))
     assert again.startswith("It did not work: Already unsubscribed.")
     assert len(shop.asked) == len(noted(db)) == 1

@@ -194,7 +194,5 @@ def _each(db: Database, ids: list[int], verb: Verb, act: Callable[..., Any], say
 
 
 def _note(tx: "Connection", verb: Verb, id: int) -> None:
-    """Write down what was done to whose mails; their domain is enough."""
-    from gna.inbox.table import subscription
-
-    note(tx, verb, about=subscription(tx, id).sender_domain, target=str(id))
+    """Write down what was done to which one; who writes to somebody is no business of a log."""
+    note(tx, verb, about=str(id), target=str(id))

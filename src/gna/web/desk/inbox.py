@@ -3,13 +3,11 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from fastapi import Request
-from sqlalchemy.engine import Connection
 
 from gna import log
 from gna.activity import Verb
@@ -87,7 +85,7 @@ async def unsubscribe(request: Request, subscription_id: int, *, seen: Seen) -> 
     result = await leave(here.db, here.settings, subscription_id, seen=seen, pace=pace_of(here))
     if result.status != "refused":
         verb = Verb.INBOX_LEFT if result.status == "success" else Verb.INBOX_TRIED
-        await do(request, verb, _senders, [subscription_id], about=str, target=str(subscription_id))
+        await do(request, verb, the_subscription, subscription_id, **_which([subscription_id]))
     return result
 
 
@@ -95,16 +93,12 @@ async def _some(request: Request, verb: Verb, action: Any, chosen: Sequence[int]
     if not chosen:
         raise Refused("Choose something first")
 
-    def both(tx: Connection, *, now: datetime) -> str:
-        action(tx, chosen, now=now)
-        return _senders(tx, chosen)
-
-    await do(request, verb, timed(both), about=str, target=str(chosen[0]) if len(chosen) == 1 else None)
+    await do(request, verb, timed(action), chosen, **_which(chosen))
 
 
-def _senders(tx: Connection, chosen: Sequence[int]) -> str:
-    """Whose mails they are: their domains."""
-    return ", ".join(sorted({the_subscription(tx, one).sender_domain for one in chosen}))
+def _which(chosen: Sequence[int]) -> dict[str, str | None]:
+    """Their numbers: who writes to somebody is no business of a log."""
+    return {"about": ", ".join(map(str, chosen)), "target": str(chosen[0]) if len(chosen) == 1 else None}
 
 
 def pace_of(here: Ground) -> Pace:
