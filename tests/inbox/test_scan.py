@@ -253,7 +253,11 @@ def test_bodies_of_kept_senders_are_not_read_until_they_are_kept_no_more(box: Bo
     box.receives(a_letter("other@shop.example", received=clock.now() - DAY, body=link.format(1)))
     box.scan()
     with box.db.write() as tx:
-        [kept] = [one for one in subscriptions.listed(tx, subscriptions.Wanted(), page=1, per_page=9)[0] if one["sender_email"][:4] == "news"]
+        [kept] = [
+            one
+            for one in subscriptions.listed(tx, subscriptions.Wanted(), page=1, per_page=9)[0]
+            if one["sender_email"][:4] == "news"
+        ]
         subscriptions.keep(tx, [kept["id"]], now=clock.now())
     box.receives(*(a_letter(received=clock.now(), body=link.format(number)) for number in (2, 3)))
     assert box.scan().new == 2

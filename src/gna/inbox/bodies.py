@@ -60,7 +60,7 @@ def _senders(account_id: int) -> sa.CTE:
     then or the server refused it. What kept ones offer nobody wants to know."""
     its, counted_to = mails.alias("its").c, sa.select(a.counted_to).where(a.id == account_id).scalar_subquery()
     body = sa.select(its.body_ways).where(its.account_id == account_id, its.sender_email == s.sender_email)
-    body = body.where(sa.not_(its.is_copy)).order_by(its.date_sent.desc(), its.id.desc()).limit(1)
+    body = body.where(sa.not_(its.is_copy)).order_by(its.came_at.desc(), its.id.desc()).limit(1)
     known = sa.select(s.sender_email).where(s.account_id == account_id)
     news = sa.select(m.sender_email).where(m.account_id == account_id, m.id > counted_to)
     news = news.where(m.sender_email.not_in(known.where(s.keep_subscription)))

@@ -35,8 +35,8 @@ HEAD_ITEMS = f"UID INTERNALDATE BODY.PEEK[HEADER.FIELDS ({' '.join(name.upper() 
 BODY_ITEMS = f"UID INTERNALDATE BODY.PEEK[]<0.{LONGEST_BODY}>"
 WHAT_TO_DO = (
     "The mail server does not let us in with this user name and password. Gmail, Yahoo, iCloud and others want an app "
-    "password, made in the settings of the mailbox; Microsoft wants an access token (auth=xoauth2, --password-command)"
-    ". To type it again: gna inbox account password EMAIL"
+    "password, made in the settings of the mailbox; Microsoft wants an access token (auth=xoauth2, "
+    "--password-command). To type it again: gna inbox account password EMAIL"
 )
 
 
