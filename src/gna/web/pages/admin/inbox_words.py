@@ -48,13 +48,13 @@ COLOURS = {
 OUTCOMES = {name: (COLOURS[name], *said) for name, said in MEANINGS.items()}
 # How late a mail came, as advice: its colour, its word, and what to make of it.
 GRACE = {
-    "late": ("", N_("Under way"), N_("It may have been under way when you left.")),
+    "late": ("", N_("Late"), N_("It may have been under way when you left.")),
     "within the grace period of most laws": (
         "warn",
-        N_("Within the deadline"),
+        N_("Within the grace period"),
         N_("Most laws give a sender ten business days to stop."),
     ),
-    "violation": ("bad", N_("Too late"), N_("That is later than the ten business days that most laws give.")),
+    "violation": ("bad", N_("Violation"), N_("That is later than the ten business days that most laws give.")),
 }
 
 
