@@ -11,7 +11,7 @@ BIN := .venv/bin
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in a folder you can read
+run: .venv/run.stamp ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in a folder you can read
 	@DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox DISABLE_AUTH=true \
 	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" exec $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
 
@@ -21,6 +21,7 @@ test: .venv/dev.stamp system lint types ## install what the tests need, then lin
 test docs: export PYTHONDONTWRITEBYTECODE = 1
 
 setup: .venv/run.stamp ## only build .venv, with .venv/bin/gna in it
+	@echo "Ready: $(BIN)/gna. Next: $(BIN)/gna check, for a server; $(BIN)/gna inbox --help, for your own mail."
 
 lint: .venv/dev.stamp ## ruff: style, mistakes, formatting
 	@$(BIN)/ruff check --no-cache .

@@ -49,9 +49,22 @@ def account(db: Database) -> int:
 
 
 class TestList:
-    def test_nothing_yet(self, gna: Run) -> None:
-        assert json.loads(gna("list", "--json").out)["items"] == []
-        assert gna("list").out.splitlines()[-1] == "0 of 0"
+    def test_nothing_yet_says_the_next_step(self, gna: Run, db: Database) -> None:
+        assert json.loads(gna("list", "--json").out) == {"items": [], "page": 1, "per_page": 0, "total": 0}
+        assert "gna inbox account add EMAIL --imap 'imap://" in gna("list").out
+        account = an_account(db)
+        assert "gna inbox scan" in gna("list").out
+        a_subscription(db, account)
+        assert gna("list", "--search", "nobody").out == "None of them matches.\n"
+
+    def test_names_are_shown_where_there_is_room(
+        self, gna: Run, db: Database, account: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        a_subscription(db, account, sender_name="The Shop")
+        assert "The Shop" in gna("list").out
+        monkeypatch.setattr("gna.cli.screen.WIDEST", 100)
+        said = gna("list").out
+        assert ("The Shop" in said, "news@shop.example" in said) == (False, True)
 
     def test_json_has_every_key_of_the_contract(self, gna: Run, db: Database, account: int) -> None:
         a_subscription(db, account)
@@ -96,7 +109,7 @@ class TestList:
         for number in range(3):
             a_subscription(db, account, f"s{number}@shop.example")
         said = json.loads(gna("list", "--limit", "2", "--json").out)
-        assert (len(said["items"]), said["total"]) == (2, 3)
+        assert (len(said["items"]), said["per_page"], said["total"]) == (2, 2, 3)
 
     def test_an_unknown_kind_is_wrong_usage_and_an_unknown_mailbox_not_found(self, gna: Run) -> None:
         assert gna("list", "--kind", "spam").code == 2
@@ -277,7 +290,14 @@ class TestAudit:
     def test_a_table_for_people(self, gna: Run, mails: Path) -> None:
         said = " ".join(gna("audit", "one.eml").out.split())
         assert "1 42 news@shop.example" in said
-        assert said.endswith("1 mails, 1 senders")
+        assert said.endswith("1 mail, 1 sender")
+        assert "Id" not in said.split()
+        assert "State" not in said.split()
+
+    def test_a_file_without_mails_says_what_it_should_be(self, gna: Run, tmp_path: Path) -> None:
+        (tmp_path / "empty.mbox").write_bytes(b"")
+        done = gna("audit", "empty.mbox")
+        assert (done.code, done.out.startswith("There is no mail in empty.mbox; it should be an mbox")) == (0, True)
 
     def test_what_is_not_there_or_no_mail_is_refused(self, gna: Run, tmp_path: Path) -> None:
         (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")

@@ -150,6 +150,10 @@ def test_servers_are_changed_and_what_is_left_out_stays(gna: Run, db: Database) 
     assert json.loads(gna("stats", "--json").out)["subscriptions"] == 1
 
 
+def test_without_a_mailbox_the_next_step_is_said(gna: Run) -> None:
+    assert gna("account", "list").out.startswith("There is no mailbox yet: gna inbox account add EMAIL --imap 'imap://")
+
+
 def test_a_table_for_people(gna: Run, db: Database) -> None:
     an_account(db, kept_in="keyring")
     said = " ".join(gna("account", "list").out.split())

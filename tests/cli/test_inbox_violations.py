@@ -38,7 +38,8 @@ def kept_sending(db: Database, sender: str, *, mails: int, days: int, subject: s
 
 
 def test_nobody_kept_sending(gna: Run) -> None:
-    assert gna("violations").out == "Nobody kept sending after you had left.\n"
+    assert gna("violations").out.startswith("Nobody kept sending after you had left. ")
+    assert "gna inbox scan" in gna("violations").out
     assert json.loads(gna("violations", "--json").out) == {
         "total_violations": 0, "total_violation_emails": 0, "recent": [], "worst_offenders": [],
     }  # fmt: skip
@@ -57,15 +58,18 @@ def test_the_worst_are_first_and_the_recent_are_apart(gna: Run, db: Database) ->
 
 def test_a_table_for_people(gna: Run, db: Database) -> None:
     kept_sending(db, SENDER, mails=2, days=3)
-    said = " ".join(gna("violations").out.split())
-    assert f"{SENDER} 2 " in said
-    assert "1 keep sending, 2 mails; in the last 7 days: 1" in said
+    kept_sending(db, "old@shop.example", mails=1, days=40)
+    worst, recent = " ".join(gna("violations").out.split()).split("In the last 7 days")
+    for part in (worst, recent):
+        assert f"{SENDER} 2 " in part
+    assert ("old@shop.example" in worst, "old@shop.example" in recent) == (True, False)
+    assert recent.endswith("2 senders went on, with 3 mails")
 
 
 def test_the_evidence_as_a_file_for_a_spreadsheet(gna: Run, db: Database, tmp_path: Path) -> None:
     kept_sending(db, SENDER, mails=2, days=20)
     done = gna("violations", "--csv", "evidence.csv")
-    assert (done.code, done.out) == (0, "")
+    assert (done.code, done.out, done.err) == (0, "", "2 mails written to evidence.csv.\n")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "evidence.csv").read_text("utf-8-sig"))))
     assert [row["sender_email"] for row in rows] == [SENDER, SENDER]
     assert all(row["message_id"] and row["received_at"] and row["unsubscribed_at"] for row in rows)

@@ -7,6 +7,7 @@ import typer
 
 from gna import clock
 from gna.cli import screen, start
+from gna.cli.inbox_views import NONE_YET
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import Refused
@@ -61,6 +62,9 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
         found = accounts.listed(tx)
     if json:
         screen.print_json({"items": [clock.in_json(account) for account in found]})
+        return
+    if not found:
+        print(NONE_YET)
         return
     from rich.table import Table
 

@@ -9,7 +9,7 @@ import typer
 from gna import log
 from gna.activity import Verb
 from gna.cli import screen, start
-from gna.cli.inbox_views import Json, show_table
+from gna.cli.inbox_views import NONE_YET, Json, show_table
 from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database
@@ -18,7 +18,7 @@ from gna.errors import GnaError, NotFound, Refused
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-NONE_YET = "There is no mailbox yet: gna inbox account add EMAIL --imap imap://host:993?tls=implicit"
+FORMS = "it should be an mbox, a Maildir, .eml files or a Takeout archive."
 
 
 def scan(
@@ -61,15 +61,17 @@ def audit(
         task = bar.add_task("", total=None)
         found = audit.audit(file, tell=lambda done: bar.update(task, completed=done))
     if found["errors"] and not found["messages"]:
-        raise Refused(
-            f"No mail can be read in {file}: it should be an mbox, a Maildir, .eml files or a Takeout archive."
-        )
+        raise Refused(f"No mail can be read in {file}: {FORMS}")
     if json:
         screen.print_json(found)
         return
+    if not found["items"]:
+        print(f"There is no mail in {screen.clean(str(file))}; {FORMS}")
+        return
     show_table(found["items"])
     broken = f"; {found['errors']:,} could not be read" if found["errors"] else ""
-    screen.console().print(f"{found['messages']:,} mails, {len(found['items']):,} senders{broken}", style="dim")
+    sums = f"{screen.count(found['messages'], 'mail')}, {screen.count(len(found['items']), 'sender')}{broken}"
+    screen.console().print(sums, style="dim")
 
 
 def _scan(
@@ -104,7 +106,7 @@ def _sums(done: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def _told(one: dict[str, Any]) -> str:
-    said = [f"{one['new']:,} new {'mail' if one['new'] == 1 else 'mails'}"]
+    said = [screen.count(one["new"], "new mail")]
     said += [f"{one['errors']:,} could not be read"] if one["errors"] else []
     said += [f"{one['violations']:,} came after you had left (gna inbox violations)"] if one["violations"] else []
     return f"{screen.clean(one['email'])}: {', '.join(said)}."

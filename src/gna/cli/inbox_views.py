@@ -1,6 +1,6 @@
 """Looking at what was found in a mailbox: all subscriptions, one with everything, and the sums."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +11,11 @@ Id = Annotated[int, typer.Argument(metavar="ID", max=2**31 - 1, help="Its number
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead.")]
 # More senders than any mailbox has.
 ALL = 10**6
+# Below this a table has no room for names.
+WIDE = 120
+NONE_YET = "There is no mailbox yet: gna inbox account add EMAIL --imap 'imap://host:993?tls=implicit'"
+NOTHING_YET = "No subscription was found yet. Read the mailbox: gna inbox scan (--days 365 looks back further)"
+NO_MATCH = "None of them matches."
 # The colour says how well one can do without.
 KINDS = {
     "newsletter": "green",
@@ -18,6 +23,19 @@ KINDS = {
     "notification": "yellow",
     "transactional": "red",
     "personal": "red",
+}
+NUMBER: dict[str, Any] = {"justify": "right", "no_wrap": True}
+WORD: dict[str, Any] = {"no_wrap": True}
+COLUMNS: dict[str, dict[str, Any]] = {
+    "Id": NUMBER,
+    "Mails": NUMBER,
+    "Sure": NUMBER,
+    "Sender": {"overflow": "fold", "min_width": 20},
+    "Name": {"no_wrap": True, "overflow": "ellipsis", "max_width": 30},
+    "Kind": WORD,
+    "Newest": WORD,
+    "Way out": WORD,
+    "State": WORD,
 }
 STATS = {
     "accounts": "mailboxes",
@@ -52,8 +70,12 @@ def list_(
     with start.opened() as (_, db), db.read() as tx:
         wanted = subscriptions.Wanted(_account(tx, account), _kind(kind), kept, status, search)
         found, total = subscriptions.listed(tx, wanted, page=1, per_page=limit)
+        sums = subscriptions.stats(tx)
     if json:
-        screen.print_json({"items": found, "page": 1, "per_page": limit, "total": total})
+        screen.print_json({"items": found, "page": 1, "per_page": len(found), "total": total})
+        return
+    if not found:
+        print(NO_MATCH if sums["subscriptions"] else NOTHING_YET if sums["accounts"] else NONE_YET)
         return
     show_table(found)
     screen.console().print(f"{len(found):,} of {total:,}", style="dim")
@@ -90,19 +112,21 @@ def stats(json: Json = False) -> None:
         print(f"{sums[name]:>9,} {says}")
 
 
-def show_table(found: Iterable[Mapping[str, Any]]) -> None:
-    """Draw subscriptions; those of an audit have no number."""
+def show_table(found: Sequence[Mapping[str, Any]]) -> None:
+    """Draw subscriptions. Those of an audit have no number and no state; names are for whoever has room."""
     from rich.table import Table
 
+    console = screen.console()
+    drawn = [name for name in COLUMNS if name not in ("Id", "State") or "id" in found[0]]
+    if console.width < WIDE or not any(one["sender_name"] for one in found):
+        drawn.remove("Name")
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("Id", "Mails", "Sure"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("Sender", overflow="fold", min_width=20)
-    for name in ("Kind", "Newest", "Way out", "State"):
-        table.add_column(name, no_wrap=True)
+    for name in drawn:
+        table.add_column(name, **COLUMNS[name])
     for one in found:
-        table.add_row(*_cells(one))
-    screen.console().print(table)
+        cells = _cells(one)
+        table.add_row(*(cells[name] for name in drawn))
+    console.print(table)
 
 
 def way_lines(way: Mapping[str, Any]) -> Iterator[str]:
@@ -144,19 +168,20 @@ def _kind(kind: str | None) -> str | None:
     return kind
 
 
-def _cells(one: Mapping[str, Any]) -> Iterable[Any]:
+def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
     from rich.text import Text
 
-    return (
-        str(one.get("id", "")),
-        f"{one['email_count']:,}",
-        str(one["confidence"]),
-        Text(screen.clean(one["sender_email"])),
-        Text(one["kind"], style=KINDS.get(one["kind"], "")),
-        one["last_seen"][:10],
-        one["unsubscribe_method"] or "none",
-        Text(*state_of(one)),
-    )
+    return {
+        "Id": str(one.get("id", "")),
+        "Mails": f"{one['email_count']:,}",
+        "Sure": str(one["confidence"]),
+        "Sender": Text(screen.clean(one["sender_email"])),
+        "Name": Text(screen.clean(one["sender_name"])),
+        "Kind": Text(one["kind"], style=KINDS.get(one["kind"], "")),
+        "Newest": one["last_seen"][:10],
+        "Way out": one["unsubscribe_method"] or "none",
+        "State": Text(*state_of(one)),
+    }
 
 
 def _fields(found: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:

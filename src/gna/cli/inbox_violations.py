@@ -1,8 +1,9 @@
 """`gna inbox violations`: who kept sending after an unsubscribe, and a report that proves it."""
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +12,12 @@ from gna.cli import screen, start
 from gna.cli.inbox_views import Json
 from gna.errors import Refused
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 STDOUT = Path("-")
+NOBODY = "Nobody kept sending after you had left. Every scan looks again: gna inbox scan"
+Form = Callable[[Iterable[dict[str, Any]]], Iterator[str]]
 
 
 def violations(
@@ -33,41 +39,57 @@ def violations(
         found = violations.summary(tx, days=days, now=clock.now())
         for file, form in ((csv, violations.as_csv), (evidence, violations.as_json)):
             if file:
-                _write(file, form(violations.evidence(tx)))
+                _write(file, form, violations.evidence(tx))
     if json:
         screen.print_json(found)
     elif not (csv or evidence):
         _draw(found, days)
 
 
-def _write(to: Path, pieces: Iterable[str]) -> None:
+def _write(to: Path, form: Form, rows: Iterable[dict[str, Any]]) -> None:
+    """Write every mail, one after the other; of a file it is said what is in it."""
     if to == STDOUT:
-        screen.write("".join(pieces))
+        screen.write("".join(form(rows)))
         return
+    number = 0
+
+    def counted() -> Iterator[dict[str, Any]]:
+        nonlocal number
+        for number, row in enumerate(rows, start=1):  # noqa: B007
+            yield row
+
     try:
         with to.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(pieces)
+            file.writelines(form(counted()))
     except OSError as error:
         raise Refused(f"{to} cannot be written: {error.strerror}.") from None
+    print(f"{screen.count(number, 'mail')} written to {screen.clean(str(to))}.", file=sys.stderr)
 
 
 def _draw(found: Mapping[str, Any], days: int) -> None:
-    from rich.table import Table
-
     console = screen.console()
     if not found["worst_offenders"]:
-        console.print("Nobody kept sending after you had left.")
+        console.print(NOBODY)
         return
+    console.print("The worst", style="bold")
+    console.print(_table(found["worst_offenders"]))
+    if found["recent"]:
+        console.print(f"\nIn the last {screen.count(days, 'day')}", style="bold")
+        console.print(_table(found["recent"]))
+    senders, mails = screen.count(found["total_violations"], "sender"), found["total_violation_emails"]
+    console.print(f"\n{senders} went on, with {screen.count(mails, 'mail')}", style="dim")
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> "Table":
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("Sender", overflow="fold", min_width=20)
     table.add_column("After", justify="right", no_wrap=True)
     for name in ("Last", "You left", "Grace"):
         table.add_column(name, no_wrap=True)
-    for one in found["worst_offenders"]:
+    for one in rows:
         count = f"{one['emails_after_unsubscribe']:,}"
         dates = (screen.moment(one[name]) for name in ("last_violation_at", "unsubscribed_at"))
         table.add_row(screen.clean(one["sender_email"]), count, *dates, one["grace"])
-    console.print(table)
-    senders, mails = found["total_violations"], found["total_violation_emails"]
-    recent = len(found["recent"])
-    console.print(f"{senders:,} keep sending, {mails:,} mails; in the last {days} days: {recent:,}", style="dim")
+    return table

@@ -35,6 +35,11 @@ def people(number: int) -> str:
     return f"{number:,} {'person' if number == 1 else 'people'}"
 
 
+def count(number: int, noun: str) -> str:
+    """So many of them; for nouns that take an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def write(text: str) -> None:
     """A whole document to the standard output: byte for byte into a pipe, harmless on a terminal."""
     shown = CONTROLS_BUT_LINES.sub("", text) + "\n" if sys.stdout.isatty() else text
