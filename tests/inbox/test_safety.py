@@ -1,7 +1,9 @@
 """Which addresses may be gone to: the seed's "Safety Validation Rules", case by case."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gna.inbox import dangers
@@ -83,6 +85,9 @@ DANGERS = [
     ("https://shop.example/u?next=javascript:alert(1)", "suspicious parameter"),
     ("https://shop.example/u?f=..%2F..%2Fetc%2Fpasswd", "suspicious parameter"),
     ("https://shop.example/u?x=$(reboot)", "suspicious parameter"),
+    ("https://shop.example/u?x=1%26curl%20evil", "suspicious parameter"),
+    ("https://shop.example/u?x=1%26+sh", "suspicious parameter"),
+    ("https://shop.example/u?%25252563md=1", "suspicious parameter"),
     ("https://shop.example/delete", "dangerous action (delete)"),
     ("https://shop.example/users/5/destroy", "dangerous action (destroy)"),
     ("https://shop.example/remove-account", "dangerous action (remove-account)"),
@@ -221,8 +226,41 @@ def test_what_is_called_safe_names_a_public_looking_host(url: str) -> None:
         assert not host.rpartition(".")[2].isdigit()
 
 
-@given(st.text(alphabet="deltsroyDELTSROY-_ /.%64", max_size=40))
-def test_the_short_look_misses_nothing_that_the_long_one_finds(text: str) -> None:
-    url = f"https://shop.example/{text}"
-    if any(map(dangers.action, text.split("/"))) and not judge(url).malformed:
-        assert not judge(url).safe
+PIECES = (
+    *("delete", "Destroy", "remove", "account", "cmd", "eval", "drop", "table", "union", "select", "from", "all"),
+    *("?x=1", "&curl", "& sh ", "&+rm", "javascr\u0131pt:", "union \u017felect", "delete from"),
+    *(
+        "java",
+        "script",
+        "curl",
+        "sh",
+        "rm",
+        "passwd",
+        "etc",
+        "exe",
+        "zip",
+        "k\u0131ll",
+        "\u017fh",
+        "\u212aill",
+        "a",
+        "1",
+    ),
+    *("&", "=", ";", "|", "?", "/", ".", "..", "-", "_", " ", "+", ":", "<", "$", "(", "`", "@", "%", "\u00a0"),
+)
+
+
+def escaped(text: str, times: int) -> str:
+    """Every letter as bytes, over and over."""
+    for number in range(times):
+        text = text.replace("%", "%25") if number else "".join(f"%{byte:02x}" for byte in text.encode())
+    return text
+
+
+@settings(max_examples=1500)
+@given(st.lists(st.builds(escaped, st.sampled_from(PIECES), st.sampled_from([0, 0, 1, 2, 3, 4])), max_size=12))
+def test_the_short_look_misses_nothing_that_the_long_one_finds(pieces: list[str]) -> None:
+    url = f"https://shop.example/{''.join(pieces)}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dangers, "HINT", re.compile(""))
+        thorough = judge(url)
+    assert judge(url) == thorough

@@ -41,14 +41,21 @@ COMMANDS = ACTIONS | {
     "truncate",
     "wipe",
 }
+PROGRAMS = "(?:rm|wget|curl|bash|sh|nc|cat|powershell)"
+# Plain letters only: Python would else take `ſ` for an s and `ı` for an i, which nothing else does.
 INJECTED = re.compile(
     r"<\s*script|javascript\s*:|vbscript\s*:|\$\(|`|\.\./|/etc/passwd|"
     r"\b(?:drop|truncate|alter)\s+table\b|\bunion\s+(?:all\s+)?select\b|\bdelete\s+from\b|"
-    r"[;&|]\s*(?:rm|wget|curl|bash|sh|nc|cat|powershell)\b",
-    re.IGNORECASE,
+    rf"[;&|]\s*{PROGRAMS}\b",
+    re.IGNORECASE | re.ASCII,
 )
-# One of these is in every address, in lower case, that anything below refuses; all the others are done with by this.
-HINT = re.compile("|".join((r"[.;<>$`|]", *sorted(COMMANDS), "account", "script", "table", "select", "passwd")))
+# One of these is in every address, without its escapes and in lower case, that anything below refuses; all the others
+# are done with by this. What is still escaped may be anything; a + may stand for a space.
+HINT = re.compile(
+    "|".join(
+        (r"[.;<>$`|%]", *sorted(COMMANDS), "account", "script", "table", "select", "passwd", rf"&[\s+]*{PROGRAMS}")
+    )
+)
 ENDING = re.compile(rf"\.(?:{DOWNLOADS})(?=$|[;?])", re.IGNORECASE)
 CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 LETTERS = re.compile(r"[a-z]+")
