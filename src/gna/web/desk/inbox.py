@@ -96,7 +96,7 @@ async def _some(request: Request, verb: Verb, action: Any, chosen: Sequence[int]
     await do(request, verb, timed(action), chosen, **_which(chosen))
 
 
-def _which(chosen: Sequence[int]) -> dict[str, str | None]:
+def _which(chosen: Sequence[int]) -> dict[str, Any]:
     """Their numbers: who writes to somebody is no business of a log."""
     return {"about": ", ".join(map(str, chosen)), "target": str(chosen[0]) if len(chosen) == 1 else None}
 
