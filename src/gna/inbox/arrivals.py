@@ -72,25 +72,26 @@ def store(tx: Connection, where: Place, heads: Iterable[tuple[int, Head]], *, no
 
 
 def _row(head: Head, stored: Callable[[datetime], Any]) -> tuple[Any, ...]:
-    """The fields of a header in their order, and when it came."""
+    """The fields of a header in their order, and when it came: nothing comes from the future, whatever it says."""
+    sent = stored(head.date_sent)
+    received = stored(head.received_at) if head.received_at else None
     return (
         head.sender_email,
         head.sender_name,
         head.subject,
-        stored(head.date_sent),
-        stored(head.received_at) if head.received_at else None,
+        sent,
+        received,
         head.message_id,
         head.list_id,
         head.list_unsubscribe,
         head.list_unsubscribe_post,
         head.keywords,
         head.signs,
-        stored(_came_at(head)),
+        min(sent, received) if received else sent,
     )
 
 
 def _came_at(head: Head) -> datetime:
-    """What the sender says, unless the server had it earlier: a mail cannot come from the future."""
     return min(head.date_sent, head.received_at) if head.received_at else head.date_sent
 
 

@@ -28,8 +28,8 @@ logger = log.get(__name__)
 
 EVERYWHERE = "*"
 LONGEST_DAYS = 36_500
-# Written down together: so many mails, or what came within a second; and what so many bodies said.
-TOGETHER, SECONDS, BODIES_TOGETHER = 2000, 1.0, 200
+# Written down together: so many mails, or what came within two seconds; and what so many bodies said.
+TOGETHER, SECONDS, BODIES_TOGETHER = 5000, 2.0, 200
 # Seconds before a lost connection is made again; what was written down in between starts them anew.
 WAITS = (1.0, 3.0, 10.0)
 NOTHING_COMES = "The mail server refuses every mail that is asked for; those before it are kept, try again later"
