@@ -7,13 +7,14 @@ from email.utils import format_datetime
 from urllib.parse import quote, urlsplit
 
 from gna import clock, ids
+from gna.inbox import server as reading
 from gna.inbox.method import Errand, Outcome, What
 from gna.mail.address import on_the_wire
 from gna.mail.compile import Mail
 from gna.mail.encode import header, quoted
 from gna.providers.protocol import Accepted, Unknown
 from gna.providers.protocol import Outcome as Reply
-from gna.providers.smtp import Server, Smtp, Timeouts, parse
+from gna.providers.smtp import Auth, Server, Smtp, Timeouts, parse
 
 CRLF = b"\r\n"
 CONNECT = 15.0  # seconds
@@ -61,13 +62,17 @@ async def send(errand: Errand) -> Outcome:
 
 
 def server(errand: Errand) -> Server:
-    """The account's mail server; its user is the address, unless another stands in the URL."""
+    """The account's mail server. User and kind of login are as for reading, unless its own URL says otherwise; so is
+    the secret."""
     url = errand.smtp_url or ""
-    user, at, _ = urlsplit(url).netloc.rpartition("@")
+    at = reading.parse(errand.imap_url) if errand.imap_url else None
+    user, own, _ = urlsplit(url).netloc.rpartition("@")
     scheme, _, rest = url.partition("://")
-    login = f"{user if at else quote(errand.email, safe='')}:{quote(errand.secret or '', safe='')}"
-    parsed = parse(f"{scheme}://{login}@{rest.removeprefix(f'{user}@') if at else rest}")
-    return replace(parsed, may_skip_login=True)
+    name = user if own else quote((at and at.user) or errand.email, safe="")
+    login = f"{name}:{quote(errand.secret or '', safe='')}"
+    parsed = parse(f"{scheme}://{login}@{rest.removeprefix(f'{user}@') if own else rest}")
+    by_token = at is not None and at.auth == reading.Auth.XOAUTH2
+    return replace(parsed, may_skip_login=True, auth=parsed.auth or (Auth.XOAUTH2 if by_token else None))
 
 
 def written(errand: Errand, *, now: datetime) -> Letter:

@@ -59,8 +59,9 @@ class Errand:
     """All that is needed to go one way."""
 
     way: Way
-    # Whose mailbox it is, and the mail server that takes mails from there.
+    # Whose mailbox it is, the server that it is on, and the one that takes mails from there.
     email: str
+    imap_url: str | None = None
     smtp_url: str | None = None
     secret: str | None = None
     private_hosts: frozenset[str] = frozenset()

@@ -160,6 +160,7 @@ def _errand(case: Case, settings: Settings) -> Errand:
     return Errand(
         way=methods.rejudged(case.way, allowed=hosts),
         email=case.account.email,
+        imap_url=case.account.imap_url,
         smtp_url=case.account.smtp_url,
         private_hosts=hosts,
         within=settings.inbox_timeout.total_seconds(),
