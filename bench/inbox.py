@@ -134,9 +134,11 @@ def _far_away(port: int) -> Iterator[int]:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(port, theirs), daemon=True)
     process.start()
-    yield ours.recv()
-    process.terminate()
-    process.join()
+    try:
+        yield ours.recv()
+    finally:
+        process.terminate()
+        process.join()
 
 
 def _serve(port: int, tell: Any) -> None:

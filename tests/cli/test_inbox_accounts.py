@@ -52,6 +52,24 @@ def test_a_mailbox_is_added_without_a_word_to_its_server(gna: Run, db: Database)
     assert (str(item["email"]).lower(), item["imap_url"]) == (EMAIL.lower(), IMAP)
 
 
+@pytest.mark.parametrize(
+    ("imap", "warned"),
+    [
+        ("imap://mail.example.org?tls=none", True),
+        ("imap://192.168.1.5:143?tls=none", True),
+        ("imap://127.0.0.1:143?tls=none", False),
+        ("imap://mail.example.org?tls=starttls", False),
+        ("imap://mail.example.org", False),
+    ],
+)
+def test_a_password_that_travels_in_the_clear_is_warned_of(gna: Run, imap: str, warned: bool) -> None:
+    added = gna("account", "add", EMAIL, "--imap", imap)
+    changed = gna("account", "change", EMAIL, "--imap", imap)
+    for done in (added, changed):
+        assert (done.code, "in the clear" in done.err) == (0, warned)
+    assert gna("account", "change", EMAIL, "--smtp", "").err == ""
+
+
 @pytest.mark.parametrize("again", [EMAIL, "ana@example.org", "ANA@EXAMPLE.ORG"])
 def test_the_same_address_in_any_case_is_there_already(gna: Run, again: str) -> None:
     gna("account", "add", EMAIL, "--imap", IMAP)

@@ -26,6 +26,11 @@ HOW = (
     " or type it once: gna inbox account password {email}"
 )
 
+IN_THE_CLEAR = (
+    "gna: With tls=none the password and all mails travel in the clear, for everybody on the way to read. "
+    "Most servers have tls=implicit on port 993, or tls=starttls."
+)
+
 
 @app.command()
 def add(
@@ -42,6 +47,7 @@ def add(
         with db.write() as tx:
             timed(accounts.add)(tx, wish)
         print(f"Added {screen.clean(email)}.")
+        _warn(imap)
         if password_command or settings.inbox_password:
             return
         if not _somebody_types():
@@ -92,6 +98,8 @@ def change(
         account = accounts.find(tx, email)
         accounts.change(tx, account.id, imap=imap, smtp=smtp, password_command=password_command)
     print(f"Changed {screen.clean(account.email)}.")
+    if imap:
+        _warn(imap)
 
 
 @app.command()
@@ -119,6 +127,13 @@ def password(email: Email) -> None:
         with db.read() as tx:
             account = accounts.find(tx, email)
         _ask(settings, db, account.email)
+
+
+def _warn(imap: str) -> None:
+    from gna.inbox import server
+
+    if server.parse(imap).is_overheard:
+        print(IN_THE_CLEAR, file=sys.stderr)
 
 
 def _somebody_types() -> bool:

@@ -47,6 +47,11 @@ class Server:
     auth: Auth = Auth.PLAIN
 
     @property
+    def is_overheard(self) -> bool:
+        """Whether the password travels in the clear, and further than this machine."""
+        return self.tls is Tls.NONE and not is_loopback(self.host)
+
+    @property
     def where(self) -> str:
         """Host and port, as people write them."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
