@@ -55,6 +55,7 @@ class Verb(StrEnum):
     # A subscription of our own was left, or that did not work.
     INBOX_LEFT = "inbox_left"
     INBOX_TRIED = "inbox_tried"
+    INBOX_EXPORTED = "inbox_exported"
 
 
 # The parts of the admin, each with the first words of its verbs.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gna import clock
+from gna import activity, clock
 from gna.db import Database
 from tests.cli.commands import Run
 from tests.cli.inbox import EVIL, inbox, is_harmless, refused
@@ -104,3 +104,13 @@ def test_a_sender_cannot_speak_to_the_terminal(gna: Run, db: Database) -> None:
     kept_sending(db, f"{EVIL}@shop.example", mails=1, days=3, subject=EVIL)
     for options in ((), ("--json",)):
         assert is_harmless(gna("violations", *options))
+
+
+def test_taking_evidence_away_is_noted_with_how_many_mails_it_were(gna: Run, db: Database) -> None:
+    kept_sending(db, SENDER, mails=2, days=20)
+    gna("violations", "--json")
+    gna("violations", "--csv", "no/such/folder.csv")
+    gna("violations", "--csv", "-")
+    with db.read() as tx:
+        noted, _ = activity.newest(tx, page=1, per_page=9)
+    assert [(one["verb"], one["about"]) for one in noted] == [("inbox_exported", "2")]

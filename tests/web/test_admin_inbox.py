@@ -437,7 +437,8 @@ def test_when_nobody_kept_sending_the_page_says_so(client: TestClient) -> None:
     assert "violations.csv" not in page
 
 
-def test_the_evidence_can_be_taken_away(client: TestClient, offender: int) -> None:
+@pytest.mark.usefixtures("offender")
+def test_the_evidence_can_be_taken_away_and_that_is_noted(client: TestClient, db: Database) -> None:
     sheet = client.get(f"{PAGES}/violations.csv")
     assert sheet.headers["Content-Disposition"] == 'attachment; filename="violations.csv"'
     rows = list(csv.DictReader(io.StringIO(sheet.text.removeprefix("\ufeff"))))
@@ -445,6 +446,9 @@ def test_the_evidence_can_be_taken_away(client: TestClient, offender: int) -> No
     document = client.get(f"{PAGES}/violations.json")
     assert document.headers["Content-Disposition"] == 'attachment; filename="violations.json"'
     assert [row["grace"] for row in document.json()["items"]] == ["late", "violation"]
+    client.head(f"{PAGES}/violations.csv")
+    assert noted(db) == [(Verb.INBOX_EXPORTED, "2", None)] * 2
+    assert "exported 2 mails that came after an unsubscribe" in words(client.get("/admin/activity", headers=HTML).text)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))

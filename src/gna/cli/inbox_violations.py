@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gna import clock
+from gna.activity import Verb
 from gna.cli import screen, start
 from gna.cli.inbox_views import Json
+from gna.cli.noted import note
 from gna.errors import Refused
 
 if TYPE_CHECKING:
@@ -35,11 +37,14 @@ def violations(
 
     if (json, csv == STDOUT, evidence == STDOUT).count(True) > 1:
         raise typer.BadParameter("the standard output takes one document; name a file for the other")
-    with start.opened() as (_, db), db.read() as tx:
-        found = violations.summary(tx, days=days, now=clock.now())
+    with start.opened() as (_, db):
+        with db.read() as tx:
+            found = violations.summary(tx, days=days, now=clock.now())
         for file, form in ((csv, violations.as_csv), (evidence, violations.as_json)):
             if file:
-                _write(file, form, violations.evidence(tx))
+                _write(file, form, violations.evidence(db))
+                with db.write() as tx:
+                    note(tx, Verb.INBOX_EXPORTED, about=str(found["total_violation_emails"]))
     if json:
         screen.print_json(found)
     elif not (csv or evidence):
@@ -49,7 +54,7 @@ def violations(
 def _write(to: Path, form: Form, rows: Iterable[dict[str, Any]]) -> None:
     """Write every mail, one after the other; of a file it is said what is in it."""
     if to == STDOUT:
-        screen.write("".join(form(rows)))
+        screen.write_pieces(form(rows))
         return
     number = 0
 

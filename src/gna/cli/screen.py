@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,15 @@ def count(number: int, noun: str) -> str:
 
 def write(text: str) -> None:
     """A whole document to the standard output: byte for byte into a pipe, harmless on a terminal."""
-    shown = CONTROLS_BUT_LINES.sub("", text) + "\n" if sys.stdout.isatty() else text
-    sys.stdout.buffer.write(shown.encode())
+    write_pieces([text])
+
+
+def write_pieces(pieces: Iterable[str]) -> None:
+    """The same, of a document that nobody has whole in memory."""
+    is_terminal = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.buffer.write((CONTROLS_BUT_LINES.sub("", piece) if is_terminal else piece).encode())
+    sys.stdout.buffer.write(b"\n" if is_terminal else b"")
     sys.stdout.flush()
 
 

@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any, TextIO
+from itertools import islice
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from gna import clock, db
-from gna.inbox.table import Status, a, accounts, attempts, folders, m, mails, o, s, subscription, subscriptions, t
+from gna.db import Database
+from gna.inbox.table import Status, a, accounts, attempts, folders, m, mails, o, s, subscriptions, t
 from gna.subscribers.export import BOM, safe
 
 # So many of the worst are named.
@@ -29,6 +31,7 @@ IS_AFTER = sa.and_(
     ~m.is_copy,
     s.unsubscribe_status == Status.UNSUBSCRIBED,
 )
+IN_ORDER = (s.id, m.date_sent, m.id)
 COLUMNS = (
     "account",
     "sender_email",
@@ -84,17 +87,21 @@ def count(tx: Connection, account_id: int, emails: Sequence[str]) -> int:
     return new
 
 
+def total(tx: Connection) -> int:
+    """How many mails were sent after an unsubscribe."""
+    return int(tx.scalar(sa.select(sa.func.sum(s.emails_after_unsubscribe))) or 0)
+
+
 def summary(tx: Connection, *, days: int = 7, now: datetime) -> dict[str, Any]:
     """How many senders went on and with how many mails; those of the last days, newest first, and the worst."""
     went_on = s.violation_count > 0
-    total = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(s.emails_after_unsubscribe), 0)).where(went_on)
-    senders, emails = tx.execute(total).one()
+    senders = tx.scalar(sa.select(sa.func.count()).select_from(subscriptions).where(went_on))
     some = sa.select(subscriptions, a.email.label("account")).join(accounts).where(went_on)
     recent = some.where(s.last_violation_at >= now - timedelta(days=days))
     worst = some.order_by(s.emails_after_unsubscribe.desc(), s.last_violation_at.desc(), s.id).limit(WORST)
     return {
         "total_violations": senders,
-        "total_violation_emails": int(emails),
+        "total_violation_emails": total(tx),
         "recent": [_shown(row) for row in tx.execute(recent.order_by(s.last_violation_at.desc(), s.id))],
         "worst_offenders": [_shown(row) for row in tx.execute(worst)],
     }
@@ -127,14 +134,36 @@ def by_day(tx: Connection, *, days: int, now: datetime) -> dict[date, int]:
     return {date.fromisoformat(row.day): row.number for row in tx.execute(its.where(since).group_by(day).order_by(day))}
 
 
-def evidence(tx: Connection, *, subscription_id: int | None = None) -> Iterator[dict[str, Any]]:
-    """Every mail that was sent after an unsubscribe, by sender and in order, some at a time."""
-    if subscription_id is not None:
-        subscription(tx, subscription_id)
-    proof = _proof() if subscription_id is None else _proof().where(s.id == subscription_id)
-    for row in tx.execute(proof.execution_options(yield_per=PAGE)):
-        plain = {name: row._mapping[name] for name in COLUMNS if name in row._mapping}
-        yield clock.in_json(plain | _lateness(row.unsubscribed_at, row.date_sent))
+def evidence(db: Database) -> Iterator[dict[str, Any]]:
+    """Every mail that was sent after an unsubscribe, by sender and in order.
+
+    Each page is read by itself and goes on after the last mail of the one before: who takes it away slowly keeps no
+    transaction open, and no number of mails takes memory.
+    """
+    rest: sa.ColumnElement[bool] = sa.true()
+    while True:
+        with db.read() as tx:
+            rows = tx.execute(_proof().where(rest).order_by(*IN_ORDER).limit(PAGE)).all()
+        yield from map(_told, rows)
+        if len(rows) < PAGE:
+            return
+        rest = _after(rows[-1])
+
+
+def _after(row: Any) -> sa.ColumnElement[bool]:
+    later = sa.or_(m.date_sent > row.date_sent, sa.and_(m.date_sent == row.date_sent, m.id > row.mail_id))
+    return sa.and_(s.id >= row.subscription_id, sa.or_(s.id > row.subscription_id, later))
+
+
+def latest(tx: Connection, subscription_id: int, *, most: int) -> list[dict[str, Any]]:
+    """The newest of them of one sender."""
+    its = _proof().where(s.id == subscription_id).order_by(m.date_sent.desc(), m.id.desc())
+    return [_told(row) for row in tx.execute(its.limit(most))]
+
+
+def _told(row: Any) -> dict[str, Any]:
+    plain = {name: row._mapping[name] for name in COLUMNS if name in row._mapping}
+    return clock.in_json(plain | _lateness(row.unsubscribed_at, row.date_sent))
 
 
 def _proof() -> sa.Select[Any]:
@@ -143,6 +172,8 @@ def _proof() -> sa.Select[Any]:
     how = sa.outerjoin(subscriptions, attempts, t.id == last.correlate(subscriptions).scalar_subquery())
     its = how.join(accounts, a.id == s.account_id).join(mails, IS_AFTER).join(folders, o.id == m.folder_id)
     columns = (
+        s.id.label("subscription_id"),
+        m.id.label("mail_id"),
         a.email.label("account"),
         s.sender_email,
         m.list_id,
@@ -157,32 +188,36 @@ def _proof() -> sa.Select[Any]:
         t.response_code,
         t.attempted_at,
     )
-    return sa.select(*columns).select_from(its).order_by(s.id, m.date_sent, m.id)
+    return sa.select(*columns).select_from(its)
 
 
 def as_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     """The evidence as a CSV file that spreadsheets open rightly, and safely; piece by piece."""
-    yield BOM + _line(COLUMNS)
-    for row in rows:
-        yield _line("" if row[name] is None else safe(str(row[name])) for name in COLUMNS)
+    head = BOM + _line(COLUMNS)
+    for some in _pages(rows):
+        yield head + "".join(map(_cells, some))
+        head = ""
 
 
 def as_json(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     """The evidence as one JSON document, piece by piece."""
-    yield '{"items": ['
-    for number, row in enumerate(rows):
-        yield (",\n" if number else "\n") + json.dumps(row, ensure_ascii=False)
+    before = '{"items": [\n'
+    for some in _pages(rows):
+        yield (before if some else before.rstrip()) + ",\n".join(json.dumps(row, ensure_ascii=False) for row in some)
+        before = ",\n"
     yield "\n]}\n"
 
 
-def write_csv(tx: Connection, file: TextIO, *, subscription_id: int | None = None) -> None:
-    """Write the evidence to an open file."""
-    file.writelines(as_csv(evidence(tx, subscription_id=subscription_id)))
+def _pages(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Some at a time; nothing at all is one page too."""
+    left = iter(rows)
+    yield list(islice(left, PAGE))
+    while some := list(islice(left, PAGE)):
+        yield some
 
 
-def write_json(tx: Connection, file: TextIO, *, subscription_id: int | None = None) -> None:
-    """Write the evidence to an open file."""
-    file.writelines(as_json(evidence(tx, subscription_id=subscription_id)))
+def _cells(row: dict[str, Any]) -> str:
+    return _line("" if row[name] is None else safe(str(row[name])) for name in COLUMNS)
 
 
 def _line(cells: Iterable[str]) -> str:

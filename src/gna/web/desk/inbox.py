@@ -1,29 +1,33 @@
 """What an admin does with their own mail: scan it, keep subscriptions, leave them."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 
 from gna import log
 from gna.activity import Verb
 from gna.db import Database, timed
 from gna.errors import GnaError, NotAllowedNow, Refused
-from gna.inbox import accounts, subscriptions
+from gna.inbox import accounts, subscriptions, violations
 from gna.inbox.table import subscription as the_subscription
 from gna.inbox.unsubscribe import Pace, Result, Seen
 from gna.inbox.unsubscribe import unsubscribe as leave
 from gna.web.desk import do
+from gna.web.edge import is_head
 from gna.web.ground import Ground, ground
 
 if TYPE_CHECKING:
     from gna.inbox.scan import Progress, Scanned
 
 logger = log.get(__name__)
+Written = Callable[[Iterable[dict[str, Any]]], Iterator[str]]
 
 
 @dataclass
@@ -87,6 +91,17 @@ async def unsubscribe(request: Request, subscription_id: int, *, seen: Seen) -> 
         verb = Verb.INBOX_LEFT if result.status == "success" else Verb.INBOX_TRIED
         await do(request, verb, the_subscription, subscription_id, **_which([subscription_id]))
     return result
+
+
+async def evidence(request: Request, written: Written) -> Iterator[str]:
+    """The mails that prove who kept sending as a file, piece by piece."""
+    here = ground(request)
+    # The first piece is read before anything is sent: a database that is away is an error then, not half a file.
+    pieces = written(violations.evidence(here.db))
+    first = await run_in_threadpool(next, pieces)
+    if not is_head(request.scope):  # who only looks whether it is there takes nothing away
+        await do(request, Verb.INBOX_EXPORTED, violations.total, about=str)
+    return chain([first], pieces)
 
 
 async def _some(request: Request, verb: Verb, action: Any, chosen: Sequence[int]) -> None:

@@ -1,6 +1,5 @@
 """One subscription in one's own mail: why it is one, how to leave it, what was tried, and what came afterwards."""
 
-from collections import deque
 from typing import Any
 
 from fastapi import Request
@@ -72,7 +71,7 @@ def _look(tx: Connection, subscription_id: int, settings: Settings) -> dict[str,
         "it": it | {"state": state_of(it)},
         "way": way,
         "why_not": reason,
-        "later": list(deque(violations.evidence(tx, subscription_id=subscription_id), MOST))[::-1],
+        "later": violations.latest(tx, subscription_id, most=MOST),
     }
 
 

@@ -1,19 +1,17 @@
 """Who kept sending after one had unsubscribed, and the evidence to take away."""
 
-from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import chain
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 from sqlalchemy.engine import Connection
-from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from gna.db import Database, timed
+from gna.db import timed
 from gna.inbox import violations
 from gna.web import charts
+from gna.web.desk import inbox as desk
 from gna.web.ground import ground
 from gna.web.language import language_of, translated
 from gna.web.pages.admin.inbox_words import WORDS
@@ -22,7 +20,6 @@ from gna.web.pages.admin.shell import N_, screen
 PLACE = "/admin/inbox/violations"
 RECENT, DRAWN = 7, 30
 BY_DAY, MAILS = N_("Mails after unsubscribing, by day"), N_("Mails")
-Written = Callable[[Iterable[dict[str, Any]]], Iterator[str]]
 
 
 async def show(request: Request) -> Response:
@@ -54,17 +51,9 @@ def _look(tx: Connection, *, now: datetime) -> dict[str, Any]:
     }
 
 
-async def _file(request: Request, written: Written, name: str, kind: str) -> Response:
-    # The first piece is read before anything is sent: a database that is away is an error then, not half a file.
-    pieces = _pieces(ground(request).db, written)
-    first = await run_in_threadpool(next, pieces)
+async def _file(request: Request, written: desk.Written, name: str, kind: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(chain([first], pieces), media_type=kind, headers=headers)
-
-
-def _pieces(db: Database, written: Written) -> Iterator[str]:
-    with db.read() as tx:
-        yield from written(violations.evidence(tx))
+    return StreamingResponse(await desk.evidence(request, written), media_type=kind, headers=headers)
 
 
 routes = [
