@@ -180,7 +180,7 @@ def _mails(sender: Sender, chance: random.Random, now: datetime) -> Iterable[dic
             "list_unsubscribe": sender.field,
             "list_unsubscribe_post": ONE_CLICK if sender.one_click else None,
             "keywords": signs.keywords_in(subject),
-            "signs": sender.signs | (Sign.ONE_CLICK if sender.one_click else 0),
+            "signs": sender.signs,
             "body_ways": [way.stored() for way in sender.body],
         }
 

@@ -50,7 +50,7 @@ COMMENT = re.compile(r"\(([^()]*)\)")
 REMEMBERED = 4096
 
 DISCUSSION, ANNOUNCEMENTS, BULK = int(Sign.DISCUSSION), int(Sign.ANNOUNCEMENTS), int(Sign.BULK)
-AUTOMATIC, REPLY, ONE_CLICK = int(Sign.AUTOMATIC), int(Sign.REPLY), int(Sign.ONE_CLICK)
+AUTOMATIC, REPLY = int(Sign.AUTOMATIC), int(Sign.REPLY)
 
 
 class Broken(Exception):
@@ -145,8 +145,6 @@ def _signs(fields: dict[str, str]) -> int:
     found = 0
     if "in-reply-to" in fields:
         found = REPLY
-    if "list-unsubscribe-post" in fields:
-        found |= ONE_CLICK
     if post := fields.get("list-post"):
         found |= ANNOUNCEMENTS if post[:2].upper() == "NO" else DISCUSSION
     if (

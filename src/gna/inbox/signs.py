@@ -34,8 +34,6 @@ class Sign(IntFlag):
     AUTOMATIC = 8
     # An answer: In-Reply-To.
     REPLY = 16
-    # One-click is promised: List-Unsubscribe-Post.
-    ONE_CLICK = 32
 
 
 def keywords_in(subject: str) -> int:
