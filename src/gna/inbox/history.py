@@ -1,4 +1,5 @@
-"""Which ways out a sender has offered over time. It is read from the mails, so nothing of it can be lost or changed."""
+"""Which ways out a sender has offered over time. It is read from the mails, the newest thousand of those that may offer
+any, so nothing of that can be lost or changed; what lies before is stored, and not looked at."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice

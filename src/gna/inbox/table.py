@@ -106,6 +106,8 @@ subscriptions = sa.Table(
     sa.Column("reasons", type_json, nullable=False),
     sa.Column("first_seen", Instant, nullable=False),
     sa.Column("last_seen", Instant, nullable=False),
+    # The specification's: what is stored is never deleted, only marked. Nothing marks it so far: a sender that falls
+    # silent may write again, one that was left is so by its status, and an account that is removed takes all with it.
     sa.Column("active", sa.Boolean, nullable=False, server_default=sa.true()),
     sa.Column("keep_subscription", sa.Boolean, nullable=False, server_default=sa.false()),
     # Since when it is kept: the ways out that came later are not looked at.
