@@ -148,8 +148,10 @@ class TestShow:
     def test_the_way_that_would_be_gone_has_every_warning(self, gna: Run, db: Database, account: int) -> None:
         best = a_way("https://shop.example/u/1", "one_click", Source.HEADER, warnings=("mind this",))
         number = a_subscription(db, account, way=best, ways=[best.stored(), a_way().stored()])
-        first, second = json.loads(gna("show", str(number), "--json").out)["methods"]
-        assert first["warnings"] == ["mind this", seals.why_not(None), STRANGER]
+        found = json.loads(gna("show", str(number), "--json").out)
+        first, second = found["methods"]
+        assert first["warnings"] == ["mind this", seals.why_not(None)]
+        assert found["doubts"] == [STRANGER]
         assert second["warnings"] == []
         assert gna("show", str(number)).out.count("careful: ") == 3
 

@@ -174,6 +174,7 @@ def _details(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for way in found["methods"][:1]:
         for line in list(way_lines(way))[1:]:
             yield "", line.strip()
+    yield from (("", f"careful: {doubt}") for doubt in found["doubts"])
 
 
 def _each(db: Database, ids: list[int], verb: Verb, act: Callable[..., Any], says: str) -> None:

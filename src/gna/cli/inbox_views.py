@@ -206,7 +206,8 @@ def named(found: Mapping[str, Any]) -> str:
 
 
 def _ways(found: Mapping[str, Any]) -> list[str]:
-    return [line for way in found["methods"] for line in way_lines(way)] or ["none was found"]
+    lines = [line for way in found["methods"] for line in way_lines(way)]
+    return [*lines, *(f"careful: {doubt}" for doubt in found["doubts"])] if lines else ["none was found"]
 
 
 def _history(found: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """What there is to mind before a subscription is left, beyond what the address itself says."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +10,12 @@ from gna.inbox.ways import Way
 STRANGER = "Only one mail of theirs was seen; an answer to spam tells the sender that your address is read"
 
 
-def with_doubts(way: Way, subscription: Any, seal: Mapping[str, Any] | None) -> Way:
-    """The way with all its warnings, if it is the one that would be gone."""
-    if (way.method, way.url) != (subscription.unsubscribe_method, subscription.unsubscribe_link):
-        return way
-    return replace(way, warnings=(*way.warnings, *_doubts(subscription, seal)))
+def with_seal(way: Way, seal: Mapping[str, Any] | None) -> Way:
+    """The way, with a warning if it is one-click and nobody signed that."""
+    doubt = seals.why_not(seal) if way.method == "one_click" else None
+    return replace(way, warnings=(*way.warnings, doubt)) if doubt else way
 
 
-def _doubts(subscription: Any, seal: Mapping[str, Any] | None) -> Iterator[str]:
-    if subscription.unsubscribe_method == "one_click" and (doubt := seals.why_not(seal)):
-        yield doubt
-    if subscription.email_count < 2:
-        yield STRANGER
+def about(subscription: Any) -> list[str]:
+    """What to mind about the sender, whichever way is gone."""
+    return [STRANGER] if subscription.email_count < 2 else []

@@ -108,7 +108,8 @@ def show(tx: Connection, subscription_id: int, *, allowed: Collection[str] | Non
     ways = [_judged(Way.restored(way), allowed) for way in row.ways or ()]
     return found | {
         "advice": ADVICE[Kind(row.kind)],
-        "methods": [doubts.with_doubts(way, row, seal).shown() for way in ways],
+        "doubts": doubts.about(row),
+        "methods": [doubts.with_seal(way, seal).shown() for way in ways],
         "seal": seal,
         "history": history.of(tx, row, allowed=allowed or ()),
         "attempts": [clock.in_json(attempt._asdict()) for attempt in tried],
