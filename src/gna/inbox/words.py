@@ -106,6 +106,8 @@ settings/email | communication-preference | newsletter/verwalten
 
 # Accents, and what is put into words to be seen by nobody.
 _INVISIBLE = re.compile("[\u0300-\u036f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+# Letters.
+AT_ONCE = 250
 
 
 def normal(text: str) -> str:
@@ -115,7 +117,10 @@ def normal(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKD", text.casefold())).replace("ı", "i")
+    text = text.casefold()
+    # Accents are put in order, which takes the longer the more of them follow each other.
+    parts = [unicodedata.normalize("NFKD", text[at : at + AT_ONCE]) for at in range(0, len(text), AT_ONCE)]
+    return _INVISIBLE.sub("", "".join(parts)).replace("ı", "i")
 
 
 class Words:
@@ -189,7 +194,7 @@ def points(label: str) -> bool:
 # A headline in an address has more words than the name of a page.
 SLUG_WORDS = 4
 _HOST = re.compile(r"(?:https?:)?//[^/?#]*")
-_BETWEEN = re.compile(r"[/?&=#]")
+_PART = re.compile(r"[^/?&=#]+")
 
 
 def address_says(words: Words, url: str) -> bool:
@@ -201,7 +206,9 @@ def address_says(words: Words, url: str) -> bool:
     if not host:
         return low.startswith("mailto:")
     rest = low[host.end() :]
-    headlines = [part for part in _BETWEEN.split(rest) if part.count("-") + part.count("_") > SLUG_WORDS]
-    for part in headlines:
-        rest = rest.replace(part, "", 1)
+    rest = _PART.sub(lambda part: "" if _is_headline(part[0]) else part[0], rest)
     return words.said(rest) or words.said(host[0].split(".")[0])
+
+
+def _is_headline(part: str) -> bool:
+    return part.count("-") + part.count("_") > SLUG_WORDS
