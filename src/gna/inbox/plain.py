@@ -5,13 +5,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gna.inbox import words
+from gna.inbox.tags import URL_MAX
 from gna.inbox.ways import Link, Source
 
 # So many addresses are looked at, from the end.
 LOOKED_AT = 300
+# So much of a line, next to an address, is about it; some write a whole paragraph on one.
+SAID_MAX = 1000
 
-_IN_BRACKETS = re.compile(r"<\s*((?:https?://|mailto:)[^<>]{1,4000}?)\s*>", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"<\s*+((?:https?://|mailto:)[^<>]{1,4000}+)>", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>\"]{3,}", re.IGNORECASE)
+# What ends a sentence; and brackets, if they were opened before the address.
+_ENDS = ".,;:!?'\"*_`|"
+_OPENED_BY = {")": "(", "]": "[", "}": "{"}
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -51,19 +57,22 @@ def _places(lines: list[str]) -> Iterator[_Place]:
         for place, found in enumerate(addresses):
             before, after = parts[place], parts[place + 1]
             # Of several on a line each has its own words: as a rule before it, else after it.
+            before, after = before[-SAID_MAX:], after[:SAID_MAX]
             said = f"{before} {after}" if len(addresses) == 1 else before if _LETTER.search(before) else after
-            yield _Place(_bare(found[0]), number, words.normal(said))
+            url = _bare(found[0])
+            if len(url) <= URL_MAX:
+                yield _Place(url, number, words.normal(said))
 
 
 def _bare(url: str) -> str:
     """The address without what ends the sentence."""
-    while url:
-        last = url[-1]
-        if last in ".,;:!?'\"*_`|" or (last in ")]}" and url.count(last) > url.count("([{"[")]}".index(last)])):
-            url = url[:-1]
-        else:
-            break
-    return url
+    unopened = {closing: url.count(closing) - url.count(opening) for closing, opening in _OPENED_BY.items()}
+    end = len(url)
+    while end and (url[end - 1] in _ENDS or unopened.get(url[end - 1], 0) > 0):
+        end -= 1
+        if url[end] in unopened:
+            unopened[url[end]] -= 1
+    return url[:end]
 
 
 def _leave(place: _Place, lines: list[str]) -> bool:
@@ -74,9 +83,9 @@ def _leave(place: _Place, lines: list[str]) -> bool:
 
 def _neighbour_says(place: _Place, lines: list[str]) -> bool:
     """Whether the line before speaks of leaving; or the one after, if it is not about a next address."""
-    above, below, next_below = (_line(lines, place.line + away) for away in (-1, 1, 2))
+    above, below, next_below = (_near(lines, place, away) for away in (-1, 1, 2))
     if not above.strip() and not _LETTER.search(place.said):
-        above = _line(lines, place.line - 2)
+        above = _near(lines, place, -2)
     if above.strip() and not _ADDRESS.search(above):
         return words.leaving(words.normal(above))
     if _LETTER.search(place.said) or _ADDRESS.search(below) or _ADDRESS.search(next_below):
@@ -85,10 +94,13 @@ def _neighbour_says(place: _Place, lines: list[str]) -> bool:
 
 
 def _choose(place: _Place, lines: list[str]) -> bool:
-    above = _line(lines, place.line - 1)
+    above = _near(lines, place, -1)
     spoken = place.said if _LETTER.search(place.said) or _ADDRESS.search(above) else words.normal(above)
     return words.CHOOSE.said(spoken) or words.address_says(words.CHOOSE_URL, place.url)
 
 
-def _line(lines: list[str], number: int) -> str:
-    return lines[number] if 0 <= number < len(lines) else ""
+def _near(lines: list[str], place: _Place, away: int) -> str:
+    """The end of a line above, or the start of one below."""
+    number = place.line + away
+    line = lines[number] if 0 <= number < len(lines) else ""
+    return line[-SAID_MAX:] if away < 0 else line[:SAID_MAX]
