@@ -11,11 +11,13 @@ LIST_FIELDS = {"list-unsubscribe", "list-unsubscribe-post"}
 TAG = re.compile(r"(?:^|;)\s*([a-z][a-z0-9_]*)\s*=\s*([^;]*)", re.IGNORECASE)
 COMMENT = re.compile(r"\([^()]*\)")
 RESULT = re.compile(r"dkim\s*=\s*([a-z]+)(.*)", re.IGNORECASE | re.DOTALL)
-SIGNER = re.compile(r"header\.(?:d\s*=\s*|i\s*=\s*[^\s;@]*@)([a-z0-9._-]+)", re.IGNORECASE)
+SIGNER = re.compile(r"header\.(?:d\s*=\s*|i\s*=\s*[^\s;@]{0,320}+@)([a-z0-9._-]+)", re.IGNORECASE)
 ADDRESS = re.compile(r"@([a-z0-9._-]+)", re.IGNORECASE)
-# Somebody's header may have thousands; honest ones have two or three.
+# Somebody's header may have thousands; honest ones have two or three. One that is longer is as good as none.
 MOST = 20
 NESTED = 10
+LONGEST = 8192
+LONGEST_DOMAIN = 253
 
 
 def read(header: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -25,7 +27,8 @@ def read(header: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     another field on top afterwards.
     """
     verdicts = _verdicts(header.get("authentication-results", ()))
-    found = [_Seal(value, verdicts) for value in header.get("dkim-signature", ())[:MOST]]
+    signatures = header.get("dkim-signature", ())[:MOST]
+    found = [_Seal(value, verdicts) for value in signatures if len(value) <= LONGEST]
     covering = [seal for seal in found if seal.covers]
     sender = _domain(header.get("from", ()))
     best = max(covering, key=lambda seal: (seal.passed is True, seal.passed is None, seal.is_of(sender)), default=None)
@@ -56,7 +59,7 @@ class _Seal:
         tags = {name.lower(): text.strip() for name, text in TAG.findall(value)}
         self.domain = re.sub(r"\s", "", tags.get("d", "")).lower().rstrip(".")
         signed = [name.strip().lower() for name in tags.get("h", "").split(":")]
-        self.covers = bool(self.domain) and set(signed) >= LIST_FIELDS
+        self.covers = 0 < len(self.domain) <= LONGEST_DOMAIN and set(signed) >= LIST_FIELDS
         # Signing a name once more than it is there leaves no room for another.
         self.over = all(signed.count(name) > 1 for name in LIST_FIELDS)
         self.passed = verdicts.get(self.domain)
@@ -71,7 +74,7 @@ class _Seal:
 def _verdicts(fields: Sequence[str]) -> dict[str, bool]:
     """What was found of each signer. Only the topmost field counts: the reader's own server adds its own above all."""
     found: dict[str, bool] = {}
-    for part in _without_comments(fields[0]).split(";")[1:] if fields else ():
+    for part in _without_comments(fields[0]).split(";")[1:] if fields and len(fields[0]) <= LONGEST else ():
         result = RESULT.match(part.strip())
         signer = SIGNER.search(result[2]) if result else None
         if result and signer:
@@ -92,5 +95,5 @@ def _without_comments(text: str) -> str:
 
 
 def _domain(fields: Sequence[str]) -> str:
-    found = ADDRESS.findall(fields[0]) if len(fields) == 1 else ()
-    return found[-1].lower() if found else ""
+    found = ADDRESS.findall(fields[0]) if len(fields) == 1 and len(fields[0]) <= LONGEST else ()
+    return found[-1].lower()[:LONGEST_DOMAIN] if found else ""
