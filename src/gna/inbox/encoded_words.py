@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 # A question mark is not allowed within one, and some have it.
 WORD = re.compile(r"=\?([^?*\s]{1,40})(?:\*[^?\s]*)?\?([bBqQ])\?((?:[^?]|\?(?!=)){0,800}+)\?=")
+# Characters: whoever writes a longer field does not want it to be read.
+LONGEST = 16 * 1024
 # Names that Python would take for something else than a charset that mail uses.
 NOT_TEXT = frozenset(("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"))
 
 
 def decoded(text: str) -> str:
-    """The text with its encoded words decoded; one that is broken stays as it is."""
-    return _storable("".join(_pieces(text)))
+    """The text, as far as anybody reads it, with its encoded words decoded; one that is broken stays as it is."""
+    return _storable("".join(_pieces(text[:LONGEST])))
 
 
 def _pieces(text: str) -> Iterator[str]:
