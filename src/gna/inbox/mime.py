@@ -15,6 +15,8 @@ DEEPEST = 8
 PARTS_MAX = 100
 # A header is some kilobytes.
 HEADER_MAX = 256 * 1024
+# Characters of what a part says about itself.
+VALUE_MAX = 4096
 
 # Nothing else ends a line: what `splitlines` also takes for an end may stand in a value.
 _LINE_END = re.compile(r"(?:\r\n?+|\n)(?![ \t])")
@@ -118,7 +120,7 @@ def _parts(body: bytes, separator: bytes) -> Iterator[bytes]:
 
 def _first(header: Header, name: str) -> str:
     values = header.get(name)
-    return values[0] if values else ""
+    return values[0][:VALUE_MAX] if values else ""
 
 
 def _parameter(pattern: re.Pattern[str], kind: str) -> str:

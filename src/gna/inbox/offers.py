@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from gna.inbox import markup, mime, plain
 from gna.inbox.encoded_words import decoded
@@ -14,9 +15,10 @@ ITEMS_MAX = 20
 LINKS_MAX = 20
 
 _BARE = r"(?:https?://|mailto:)"
+_COMMENT = r"(?:[^()\\]|\\.)"
 # In this order: an item, a comment, an address that nobody put into brackets. Anything else is passed over.
 _ITEM = re.compile(
-    rf"<([^<>]*)>?|\((?:[^()\\]|\\.|\([^()]*\))*+\)|({_BARE}[^<>]*?)(?=,? ?(?:<|{_BARE})| \(|,? ?$)",
+    rf"<([^<>]*)>?|(?<!\\)\((?:{_COMMENT}|\({_COMMENT}*+\))*+\)|({_BARE}[^<>]*?)(?=,? ?(?:<|{_BARE})| \(|,? ?$)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+[.,!]?")
@@ -24,7 +26,7 @@ _WORD = re.compile(r"[^\W\d_]+[.,!]?")
 
 def fields(values: Sequence[str]) -> list[str]:
     """The addresses in List-Unsubscribe fields, from left to right; whether one is any good is not asked."""
-    return [url for value in values for url in _items(value)][:ITEMS_MAX]
+    return list(islice((url for value in values for url in _items(value)), ITEMS_MAX))
 
 
 def in_body(html: str, text: str) -> tuple[Link, ...]:
