@@ -42,10 +42,11 @@ LINE_END = re.compile(r"\n(?![ \t])")
 # No mail is older than mail, and what claims to be from the next century comes from a broken clock.
 FIRST_YEAR, LAST_YEAR = 1971, 2099
 
-QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+# One that does not end is matched as well, for no other ends after it: nobody has to look for that again.
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)("?)', re.DOTALL)
 PLAIN_FROM = re.compile(r'"?([^"<>@,;:\\()=]*)"? ?<([^\s<>@,;:"\\()]+@[^\s<>@,;:"\\()]+)>')
-IN_ANGLES = re.compile(r"<\s*([^<>\s]*@[^<>\s]*)\s*>")
-BARE = re.compile(r"[^\s<>()\",;:]+@[^\s<>()\",;:]+")
+IN_ANGLES = re.compile(r"<\s*+([^<>\s@]*+@[^<>\s]*+)\s*+>")
+BARE = re.compile(r"(?<![^\s<>()\",;:])[^\s<>()\",;:]+@[^\s<>()\",;:]+")
 COMMENT = re.compile(r"\(([^()]*)\)")
 REMEMBERED = 4096
 
@@ -190,7 +191,7 @@ def _sender(value: str) -> tuple[str, str] | None:
 
 def _addressed(value: str) -> tuple[str, str] | None:
     # An address in a quoted name is only a name.
-    unquoted = QUOTED.sub(lambda quoted: " " * len(quoted[0]), value)
+    unquoted = QUOTED.sub(lambda quoted: " " * len(quoted[0]) if quoted[2] else quoted[0], value)
     if found := IN_ANGLES.search(unquoted):
         start = unquoted.rfind(",", 0, found.start()) + 1
         return found[1].lower()[:LONGEST_ADDRESS], _name(value[start : found.start()])
@@ -208,7 +209,7 @@ def _unaddressed(value: str) -> tuple[str, str] | None:
 
 def _name(text: str) -> str:
     """A name without the quotation marks, decoded."""
-    text = QUOTED.sub(lambda quoted: re.sub(r"\\(.)", r"\1", quoted[1]), text)
+    text = QUOTED.sub(lambda quoted: re.sub(r"\\(.)", r"\1", quoted[1]) if quoted[2] else quoted[0], text)
     if "=?" in text:
         text = decoded(text)
     return " ".join(text.split())[:LONGEST_NAME]
