@@ -8,9 +8,12 @@ from gna.inbox import words
 from gna.inbox.tags import Attributes, Page, attribute, text_of
 from gna.inbox.ways import Form, Link, Source
 
-# More forms, or more to send, are in no mail that somebody wrote.
+# More forms, or more to send, are in no mail that somebody wrote; and so many are looked at.
 FORMS_MAX = 20
+LOOKED_AT = 100
 FIELDS_MAX = 100
+# What a button says is not longer.
+BUTTON_MAX = 1000
 # A form that says more is around the whole mail, and its words are not about it.
 TEXT_MAX = 400
 
@@ -34,10 +37,12 @@ def forms(page: Page) -> list[Link]:
     """The forms that unsubscribe somebody, as they would be sent without anything being typed."""
     found: list[Link] = []
     at = page.low.rfind(b"<form")
-    while at >= 0 and len(found) < FORMS_MAX:
+    left = LOOKED_AT
+    while at >= 0 and left and len(found) < FORMS_MAX:
         link = _form(page, at)
         found += [link] if link else []
         at = page.low.rfind(b"<form", 0, at)
+        left -= 1
     return found
 
 
@@ -57,16 +62,22 @@ def _form(page: Page, at: int) -> Link | None:
 
 
 def _controls(page: Page, start: int, end: int) -> Iterator[_Control]:
-    for number, found in enumerate(_CONTROL.finditer(page.low, start, end)):
-        if number == FIELDS_MAX:
+    for _ in range(FIELDS_MAX):
+        found = _CONTROL.search(page.low, start, end)
+        if not found:
             return
-        attributes, after = page.tag(found.start())
+        # One within the tag of another is none.
+        attributes, start = page.tag(found.start())
         is_button = found[1] == b"button"
         kind = _of(attributes, b"type").lower() or ("submit" if is_button else "text")
         value = _of(attributes, b"value")
-        label = text_of(page.low[after : max(page.low.find(b"</button", after, end), after)]) if is_button else value
+        label = _inside(page, start, min(end, start + BUTTON_MAX)) if is_button else value
         said = f"{label} {_of(attributes, b'alt')} {_of(attributes, b'title')}"
         yield _Control(kind, _of(attributes, b"name"), value, words.normal(said), b"checked" in attributes)
+
+
+def _inside(page: Page, start: int, last: int) -> str:
+    return text_of(page.low[start : max(page.low.find(b"</button", start, last), start)])
 
 
 def _of(attributes: Attributes, name: bytes) -> str:

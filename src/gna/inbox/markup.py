@@ -9,12 +9,11 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import unescape
 from itertools import chain
 
 from gna.inbox import words
 from gna.inbox.forms import forms
-from gna.inbox.tags import Page, attribute, shrunk, text_of
+from gna.inbox.tags import Page, attribute, meant, shrunk, text_of
 from gna.inbox.ways import Link, Source
 from gna.inbox.words import Words
 
@@ -37,7 +36,7 @@ _URL_WORDS = re.compile("[a-z][a-z/_-]{4,}")
 _SPEAKING = {name: re.compile(name + _VALUE) for name in (b"alt", b"title", b"aria-label")}
 _BOUND = re.compile(
     rb"<(?:/?(?:td|th|tr|table|tbody|div|p|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|form|section|header|footer"
-    rb"|article|body|hr)[\s/>]|(/?a)[\s/>]|br[^>]*>\s*<br)"
+    rb"|article|body|hr)[\s/>]|(/?a)[\s/>]|br[^<>]*+>\s*+<br)"
 )
 _CLAUSE = re.compile(r"[.!?;:,|•·。！？、，](?:\s|$)")
 _SENTENCE = re.compile(r"[.!?|•。！？](?:\s|$)")
@@ -90,7 +89,7 @@ class _Links:
         """What they say."""
         # Most say the same: "Read more".
         values = list(dict.fromkeys(self._labels))
-        said = words.normal(unescape(b" \0 ".join(values).decode("utf-8", "replace")))
+        said = words.normal(meant(b" \0 ".join(values).decode("utf-8", "replace")))
         # Where an attribute has a `>` in it, the rest of the tag is among the words.
         return _Values(values, said, said.replace(">", " "))
 
@@ -107,7 +106,7 @@ class _Links:
         values = list(map(b"".join, _HREF.findall(b" ".join([anchor[1] for anchor in self.anchors]))))
         said = b"\0".join(values).decode("utf-8", "replace")
         if "&#" in said:
-            said = unescape(said)
+            said = meant(said)
         # Most of an address are numbers, and tell nothing.
         return _Values(values, said, " ".join(set(_URL_WORDS.findall(said))))
 

@@ -1,6 +1,7 @@
 """The HTML of a mail as its tags: read one at a time, and only where somebody looks."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from html import unescape
@@ -11,17 +12,21 @@ URL_MAX = 8192
 # So far before a link the tag may be that hides it, and so many of these are looked at; farther away a whole page is
 # hidden, as one for telephones is, and the link is in the other one too.
 HIDDEN_BEFORE = 4000
+HIDDEN_WITHIN = 6 * HIDDEN_BEFORE
 HIDDEN_MAX = 20
 # In the first part of a mail a quote starts, so many times at most.
 QUOTED_WITHIN = 10_000
 QUOTED_MAX = 100
-# So far from its start a tag may say what it is.
+# So far from its start a tag may say what it is; and so long is one at most that anybody looks into.
 TAG_MAX = 1000
+TAG_LONGEST = 16 * 1024
 
-_TAG = re.compile(rb"""<([a-z][a-z0-9]*)([^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*+)>""")
-_BROKEN_TAG = re.compile(rb"<([a-z][a-z0-9]*)([^>]*)")
+# Nothing is tried twice: whoever writes a mail may want it to be read for hours.
+_TAG = re.compile(rb"""<([a-z][a-z0-9]*+)([^>"']*+(?:"[^"]*+"[^>"']*+|'[^']*+'[^>"']*+)*+)>""")
+_BROKEN_TAG = re.compile(rb"<([a-z][a-z0-9]*+)([^>]*+)")
 _ATTRIBUTE = re.compile(rb"""([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|["']?([^\s>]*)))?""")
 _MARKUP = re.compile(rb"<!--.*?-->|<(br\b)?[^>]*>?", re.DOTALL)
+_MARKUP_ALONE = re.compile(rb"<(br\b)?[^>]*>?")
 # In an attribute `&copy=2` stays what it is; `&copy;=2` and `&amp` do not.
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -36,16 +41,56 @@ _TOO_SMALL = re.compile(rb"font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!]|$)")
 Attributes = dict[bytes, bytes]
 
 
+class _Spans:
+    """What stands between two signs, as comments do; the page is searched for them once, and only if need be."""
+
+    def __init__(self, page: bytes, opening: bytes, closing: bytes) -> None:
+        self._page, self._opening, self._closing = page, opening, closing
+        # From here on nothing is closed.
+        self._last = len(page)
+
+    def around(self, at: int) -> bool:
+        """Whether this place is within such a span."""
+        # If the end is nearer, there first: mostly nothing is closed after the links in a footer.
+        if at > len(self._page) // 2 and self._is_last(at):
+            return False
+        starts, ends = self._found
+        number = bisect_right(starts, at) - 1
+        return number >= 0 and at < ends[number]
+
+    def _is_last(self, at: int) -> bool:
+        """Whether nothing is closed from here on; nothing is searched twice for that."""
+        if at < self._last and self._page.find(self._closing, at, self._last + len(self._closing)) < 0:
+            self._last = at
+        return at >= self._last
+
+    @cached_property
+    def _found(self) -> tuple[list[int], list[int]]:
+        """Where they start, behind their signs, and where they end."""
+        starts, ends, end = [], [], 0
+        while (start := self._page.find(self._opening, end)) >= 0:
+            end = self._page.find(self._closing, start)
+            end = end + len(self._closing) if end >= 0 else len(self._page)
+            starts.append(start + len(self._opening))
+            ends.append(end)
+        return starts, ends
+
+
 class Page:
     """The bytes of a page, as they are and in lower case."""
 
     def __init__(self, html: str) -> None:
         self.raw = html.encode("utf-8", "replace")
         self.low = self.raw.lower()
+        self._comments = _Spans(self.low, b"<!--", b"-->")
+        self._scripts = _Spans(self.low, b"<script", b"</script")
+        # Where elements end; several links may be in one.
+        self._ends: dict[int, int] = {}
 
     def tag(self, at: int) -> tuple[Attributes, int]:
         """The attributes of the tag that starts there, with names in lower case, and where it ends."""
-        found = _TAG.match(self.low, at) or _BROKEN_TAG.match(self.low, at)
+        last = at + TAG_LONGEST
+        found = _TAG.match(self.low, at, last) or _BROKEN_TAG.match(self.low, at, last)
         if not found:
             return {}, at
         attributes: Attributes = {}
@@ -66,22 +111,16 @@ class Page:
     @cached_property
     def _base(self) -> str:
         at = self.low.find(b"<base")
-        if at < 0 or self._within(at, b"<!--", b"-->"):
+        if at < 0 or self._comments.around(at):
             return ""
         url = attribute(self.tag(at)[0].get(b"href", b"")).strip()
         return url if url.lower().startswith(("http://", "https://")) else ""
 
     def seen(self, at: int) -> bool:
         """Whether somebody who reads the mail sees what stands there as this sender's."""
-        if self._within(at, b"<!--", b"-->") or self._within(at, b"<script", b"</script"):
+        if self._comments.around(at) or self._scripts.around(at):
             return False
         return not self._hidden(at) and not self._is_quoted(at)
-
-    def _within(self, at: int, opening: bytes, closing: bytes) -> bool:
-        # If the end is nearer, there first: mostly nothing is closed after the links in a footer.
-        if at > len(self.low) // 2 and self.low.find(closing, at) < 0:
-            return False
-        return self.low.rfind(opening, 0, at) > self.low.rfind(closing, 0, at)
 
     def _is_quoted(self, at: int) -> bool:
         if any(start <= at < end for start, end in self._gmail_quotes):
@@ -107,7 +146,12 @@ class Page:
         # The tag itself may say it, too.
         before, after = max(at - HIDDEN_BEFORE, 0), at + TAG_MAX
         starts = (start for sign in _HIDING for start in self._tags_with(sign, before, after, HIDDEN_MAX))
-        return any(start <= at < self._end(start, at + 5 * HIDDEN_BEFORE) for start in starts)
+        return any(start <= at < self._end_near(start) for start in starts)
+
+    def _end_near(self, start: int) -> int:
+        if start not in self._ends:
+            self._ends[start] = self._end(start, start + HIDDEN_WITHIN)
+        return self._ends[start]
 
     def _tags_with(self, sign: bytes, first: int, last: int, most: int) -> Iterator[int]:
         """Where tags start that have this in them, from the end."""
@@ -122,13 +166,13 @@ class Page:
     def _tag_around(self, at: int) -> int:
         """Where the tag starts that has this place in it, or -1."""
         start = self.low.rfind(b"<", max(at - TAG_MAX, 0), at + 1)
-        if start < 0 or self.low.rfind(b">", start, at + 1) >= 0 or self._within(start, b"<!--", b"-->"):
+        if start < 0 or self.low.rfind(b">", start, at + 1) >= 0 or self._comments.around(start):
             return -1
         return start
 
     def _end(self, start: int, last: int) -> int:
         """Where the element ends that starts there; 0, if it does not before that place, or has nothing inside."""
-        tag = _BROKEN_TAG.match(self.low, start)
+        tag = _BROKEN_TAG.match(self.low, start, start + TAG_LONGEST)
         if not tag or tag[1] in _NOTHING_INSIDE:
             return 0
         depth = 1
@@ -152,8 +196,22 @@ def attribute(value: bytes) -> str:
 
 def text_of(markup: bytes) -> str:
     """What somebody reads of it. Only a new line parts words: a word may be partly bold."""
-    text = _MARKUP.sub(lambda found: b" " if found[1] else b"", markup)
-    return unescape(text.decode("utf-8", "replace"))
+    # Behind the last comment nobody looks for the end of another one.
+    before, end, after = markup.rpartition(b"-->")
+    text = _MARKUP.sub(_between, before + end) + _MARKUP_ALONE.sub(_between, after)
+    return meant(text.decode("utf-8", "replace"))
+
+
+def _between(markup: re.Match[bytes]) -> bytes:
+    return b" " if markup[1] else b""
+
+
+def meant(text: str) -> str:
+    """The text with the letters that it names or numbers; as it is, if a number is so long that none has it."""
+    try:
+        return unescape(text)
+    except ValueError:
+        return text
 
 
 def shrunk(attributes: Attributes) -> bool:
