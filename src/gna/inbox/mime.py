@@ -26,6 +26,8 @@ _PARAMETER = r"""(?:^|[;\s]){}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))"""
 _BOUNDARY = re.compile(_PARAMETER.format("boundary"), re.IGNORECASE)
 _CHARSET = re.compile(_PARAMETER.format("charset"), re.IGNORECASE)
 _CHARSET_NAME = re.compile(r"[\w.:-]{1,40}", re.ASCII)
+# Where a mail was cut off.
+_HALF_ESCAPE = re.compile(rb"=[0-9A-Fa-f]?\Z")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 # Python counts these as encodings of text; no mail is written in them, and some take long or warn.
 _NO_CHARSET = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"})
@@ -115,7 +117,13 @@ def _parts(body: bytes, separator: bytes) -> Iterator[bytes]:
             return
         part = rest if newline else b""
     if part is not None:
-        yield part
+        yield _without_half(separator, part)
+
+
+def _without_half(separator: bytes, part: bytes) -> bytes:
+    """The last part of a mail that was cut off, maybe in the middle of a boundary."""
+    end = part.rfind(b"\n")
+    return part[:end] if end >= 0 and len(part) > end + 1 and separator.startswith(part[end:]) else part
 
 
 def _first(header: Header, name: str) -> str:
@@ -132,7 +140,7 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
     if encoding.startswith("base64"):
         return _from_base64(body)
     if encoding.startswith("quoted-printable"):
-        return binascii.a2b_qp(body)
+        return binascii.a2b_qp(_HALF_ESCAPE.sub(b"", body))
     return body
 
 
