@@ -22,12 +22,12 @@ def read(raw: bytes) -> bodies.Read:
     try:
         head = heads.read(raw.partition(b"\r\n\r\n")[0], NOW)
     except heads.Broken:
-        return bodies.read(bodies.Wanted(1, 1, "news@shop.example"), raw)
+        return bodies.read(raw, "news@shop.example")
     sender = head.sender_email.rpartition("@")[2]
     if head.list_unsubscribe:
         ways = methods.ways(Offers(tuple(head.list_unsubscribe.split("\n"))), sender=sender)
         domains.is_own(sender, ways)
-    return bodies.read(bodies.Wanted(1, 1, head.sender_email), raw)
+    return bodies.read(raw, head.sender_email)
 
 
 def took(raw: bytes) -> float:
