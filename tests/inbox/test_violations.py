@@ -241,6 +241,13 @@ def test_every_mail_is_proven_with_where_it_is_and_how_it_was_left(db: Database,
     ]
 
 
+def test_a_date_in_the_future_makes_no_mail_later_than_it_came(db: Database, account: int) -> None:
+    an_unsubscribed(db, account)
+    a_mail(db, account, sent=NOW + 9999 * DAY, received_at=NOW - DAY)
+    [told] = evidence(db)
+    assert (told["days_after"], told["grace"]) == (0, "late")
+
+
 @pytest.mark.usefixtures("offenders")
 def test_the_evidence_is_by_sender_and_in_order(db: Database) -> None:
     found = [(row["sender_email"][:2], row["date_sent"]) for row in evidence(db)]
