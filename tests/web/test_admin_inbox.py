@@ -21,6 +21,7 @@ from gna.inbox import detect, seals, unsubscribe
 from gna.inbox.doubts import STRANGER
 from gna.inbox.method import What
 from gna.inbox.request import CONFIRM
+from gna.inbox.scan import Scanned
 from gna.inbox.table import s, subscriptions
 from gna.inbox.violations import Grace
 from gna.inbox.ways import Source
@@ -398,6 +399,17 @@ def test_a_scan_that_breaks_says_so_and_names_nothing(
     page = shown(client)
     assert "The scan failed; the server's log says more." in page
     assert "secret words" not in page
+
+
+def test_a_scan_that_did_not_see_all_says_why(
+    client: TestClient, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Scanned(3, 0, 0, 1, error="The mail server ended the connection")
+    monkeypatch.setattr("gna.inbox.scan.scan", lambda *_, **__: found)
+    account = an_account(db)
+    send(client, f"/accounts/{account}/scan")
+    until(lambda: not desk._scans[db][account].is_running, 30)
+    assert "The mail server ended the connection" in shown(client)
 
 
 @pytest.fixture
