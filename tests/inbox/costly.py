@@ -81,11 +81,11 @@ MAILS: dict[str, Mail] = {
     "links with a quote and words": html(b"<a href=' unsubscribe "),
     "links with both quotes": html(b"<a x=\"' unsubscribe >"),
     "links without anything": html(b"<a "),
-    "links without anything that say it": html(b"<a>unsubscribe"),
+    "links without anything that say it": html(b"<a >unsubscribe"),
     "links that say here": html(b"unsubscribe <a href=https://shop.example/z>here</a>"),
     "links of their own": numbered(b"<a href=https://shop.example/unsubscribe/%d>unsubscribe</a>"),
     "links that all say something else": numbered(
-        b"<a/href=b>%d.</a>", after=b"<a>unsubscribe here manage preferences"
+        b"<a/href=b>%d.</a>", after=b"<a >unsubscribe here manage preferences"
     ),
     "links with breaks": html(
         b"<br", b"<a href=https://shop.example/z>", b"no longer wish <a href=https://shop.example/>here</a>"
@@ -102,8 +102,15 @@ MAILS: dict[str, Mail] = {
     "pictures that say it": numbered(
         b"<img alt='unsubscribe %d'>",
         b"<a href=https://shop.example/z>",
-        b"<a>" + b"unsubscribe" * 20_000 + b"</a>" + b" " * 12_000,
+        b"<a >" + b"nsubscribe 0123456789" * 10_000 + b"</a>" + b" " * 12_000,
     ),
+    "pictures in links": numbered(b"<a href=https://shop.example/z><img alt='unsubscribe %d'></a>"),
+    "links that say all": html(b"<a href=https://shop.example/%s>manage preferences no longer wish here</a>"),
+    "a link that says it after much": html(b"<b>", b"<a href=https://shop.example/u>", b"unsubscribe</a>"),
+    "links that are hidden in each other": html(
+        b"<p style='visibility:hidden'><p>" * 60 + b"<a href=https://shop.example/u>unsubscribe</a>"
+    ),
+    "elements that do not end": html(b"<p style='display:none' " * 200 + LINK * 5),
     "styles": html(b"<div style='display:none'>", after=LINK),
     "styles around links": html(b"<div style='display:none'>" * 80 + LINK),
     "styles in a comment": html(b"<p display:none ", b"<!--", b"-->" + b"<p display:none " * 300 + LINK * 200),

@@ -24,15 +24,16 @@ AROUND_MAX = 3000
 # A link that does not say so in words counts only at the end of a mail, or among its first: stories are between them.
 FOOTER = 12_000
 TOP = 5
-# So many links of one kind are looked at, from the end: a mail with more of them is no letter.
+# So many links of one kind are looked at, from the end, and what so many of them say: a mail with more is no letter.
 LOOKED_AT = 40
+VALUES_MAX = 200
 
 # A link ends where the next one starts, if nobody closed it.
-_ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*(?:<(?!/?a(?:rea)?[\s>/])[^<]*)*+)")
-_TEXT = re.compile(rb">([^<]+)")
-_VALUE = rb"""\s*=\s*(?:"([^"]*)|'([^']*)|([^\s>"']+))"""
+_ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*+(?:<(?!/?a(?:rea)?[\s>/])[^<]*+)*+)")
+_TEXT = re.compile(rb">([^<]++)")
+_VALUE = rb"""\s*+=\s*+(?:"([^"]*+)|'([^']*+)|([^\s>"']++))"""
 _HREF = re.compile(rb"href" + _VALUE)
-_URL_WORDS = re.compile("[a-z][a-z/_-]{4,}")
+_URL_WORDS = re.compile("[a-z][a-z/_-]{4,}+")
 _SPEAKING = {name: re.compile(name + _VALUE) for name in (b"alt", b"title", b"aria-label")}
 _BOUND = re.compile(
     rb"<(?:/?(?:td|th|tr|table|tbody|div|p|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|form|section|header|footer"
@@ -62,12 +63,12 @@ class _Values:
     said: str
     gist: str
 
-    def with_one_of(self, phrases: Collection[str]) -> set[bytes]:
-        """Those that say one of these."""
+    def with_one_of(self, phrases: Collection[str]) -> dict[bytes, str]:
+        """Those that say one of these, and what they say."""
         if not phrases:
-            return set()
-        labels = self.said.split("\0")
-        return {raw for phrase in phrases for raw, label in zip(self.raw, labels, strict=False) if phrase in label}
+            return {}
+        said = list(zip(self.raw, self.said.split("\0"), strict=False))
+        return {raw: label for phrase in phrases for raw, label in said if phrase in label}
 
 
 class _Links:
@@ -117,7 +118,7 @@ class _Links:
 
     def having(self, values: _Values, phrases: Words) -> list[Anchor]:
         """The last of them that seem to have a value with one of these."""
-        found = values.with_one_of(phrases.within(values.gist))
+        found = list(values.with_one_of(phrases.within(values.gist)))[-VALUES_MAX:]
         if not found:
             return []
         return [anchor for anchor in self.anchors if any(value in anchor[1] for value in found)][-LOOKED_AT:]

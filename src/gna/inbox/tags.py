@@ -29,6 +29,7 @@ _MARKUP = re.compile(rb"<!--.*?-->|<(br\b)?[^>]*>?", re.DOTALL)
 _MARKUP_ALONE = re.compile(rb"<(br\b)?[^>]*>?")
 # In an attribute `&copy=2` stays what it is; `&copy;=2` and `&amp` do not.
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31}(?:;|(?![a-zA-Z0-9=])))")
+_BLANKS = "".join(map(chr, range(33)))
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 # A link that is not to be seen is there for machines, to find out who follows every link: it is no offer. Styles of a
 # class are not looked at: they hide things on some screens only.
@@ -100,7 +101,7 @@ class Page:
 
     def address(self, value: bytes) -> str:
         """An attribute as an address, or nothing: where a mail is read, a part of an address leads nowhere."""
-        url = attribute(value).strip("".join(map(chr, range(33))))
+        url = attribute(value).strip(_BLANKS)
         url = url.replace("\t", "").replace("\r", "").replace("\n", "")
         if not _SCHEME.match(url):
             url = urljoin(self._base, url) if self._base and url and not url.startswith("#") else ""
@@ -145,7 +146,8 @@ class Page:
     def _hidden(self, at: int) -> bool:
         # The tag itself may say it, too.
         before, after = max(at - HIDDEN_BEFORE, 0), at + TAG_MAX
-        starts = (start for sign in _HIDING for start in self._tags_with(sign, before, after, HIDDEN_MAX))
+        signs = [sign for sign in _HIDING if self.low.rfind(sign, before, after) >= 0]
+        starts = (start for sign in signs for start in self._tags_with(sign, before, after, HIDDEN_MAX))
         return any(start <= at < self._end_near(start) for start in starts)
 
     def _end_near(self, start: int) -> int:
