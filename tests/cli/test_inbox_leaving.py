@@ -15,7 +15,7 @@ from gna.errors import Unreachable
 from gna.inbox.table import subscriptions
 from gna.inbox.unsubscribe import Result, unsubscribe
 from tests.cli.commands import Done, Run
-from tests.cli.inbox import inbox
+from tests.cli.inbox import EVIL, inbox, is_harmless
 from tests.inbox.factories import a_mail, a_subscription, a_way, an_account, an_attempt, an_unsubscribed
 from tests.servers.web import Web
 
@@ -59,6 +59,22 @@ def test_details_link_and_method_are_shown_before_the_question(
     details = f"Id {number} {who} Method http_get Link {web.at('/leave?u=1')}"
     assert said.startswith(details)
     assert said.index("Type 'yes' to confirm") > len(details)
+
+
+def test_what_a_form_would_send_is_shown_before_the_question_and_by_show(
+    gna: Run, db: Database, account: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(monkeypatch, "no\n")
+    fields = (("list", "1"), ("list", f"2{EVIL}"), ("t", "x" * 100), *((f"f{number}", "") for number in range(30)))
+    form = a_way("https://shop.example/leave", "http_post", fields=fields)
+    number = a_subscription(db, account, way=form, ways=[form.stored()], email_count=5)
+    for command in ("unsubscribe", "show"):
+        done = gna(command, str(number))
+        assert is_harmless(done)
+        [line] = [line for line in done.out.splitlines() if "a form with" in line]
+        assert "list=1, list=2" in line
+        assert f"t={'x' * 60}…, f0=, f1=, " in line
+        assert line.endswith("f16= and 13 more")
 
 
 def test_a_sender_who_wrote_once_may_be_a_spammer(

@@ -93,6 +93,12 @@ def test_http_post_needs_a_form_that_says_so() -> None:
     assert way.shown()["fields"] == {"token": "t", "list": "3"}
 
 
+def test_every_value_is_shown_of_fields_that_have_one_name() -> None:
+    way = Way("http_post", POST.url, Source.HTML, fields=(("list", "1"), ("u", "7"), ("list", "2")))
+    assert way.shown()["fields"] == {"list": ["1", "2"], "u": "7"}
+    assert Way.restored(way.stored()) == way
+
+
 @pytest.mark.parametrize("method", ["POST", "post", " Post "], ids=range(3))
 def test_the_method_of_a_form_is_read_in_any_case(method: str) -> None:
     assert the_only(Offers(body=(Link(POST.url, Source.HTML, Form(method, ())),))).method == "http_post"

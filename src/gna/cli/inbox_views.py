@@ -16,6 +16,8 @@ WIDE = 120
 NONE_YET = "There is no mailbox yet: gna inbox account add EMAIL --imap 'imap://host:993?tls=implicit'"
 NOTHING_YET = "No subscription was found yet. Read the mailbox: gna inbox scan (--days 365 looks back further)"
 NO_MATCH = "None of them matches."
+# Fields of a form, and characters of each.
+FIELDS_SHOWN, FIELD_SHOWN = 20, 60
 # The colour says how well one can do without.
 KINDS = {
     "newsletter": "green",
@@ -134,9 +136,23 @@ def way_lines(way: Mapping[str, Any]) -> Iterator[str]:
     yield f"{way['method']} ({way['source']}): {way['url']}"
     if way["to"]:
         yield f"  a mail to {way['to']}, subject “{way['subject']}”, text “{way['body']}”"
+    # What another web address says stands in it.
+    if way["method"] == "http_post" and way["fields"]:
+        yield f"  a form with {_filled_in(way['fields'])}"
     if way["error"]:
         yield f"  not safe: {way['error']}"
     yield from (f"  careful: {warning}" for warning in way["warnings"])
+
+
+def _filled_in(fields: Mapping[str, str | list[str]]) -> str:
+    """What a form sends, as far as somebody would read it."""
+    pairs = [(name, one) for name, said in fields.items() for one in ([said] if isinstance(said, str) else said)]
+    shown = [f"{_short(name)}={_short(value)}" for name, value in pairs[:FIELDS_SHOWN]]
+    return ", ".join(shown) + (f" and {len(pairs) - len(shown):,} more" if len(pairs) > len(shown) else "")
+
+
+def _short(text: str) -> str:
+    return f"{text[:FIELD_SHOWN]}…" if len(text) > FIELD_SHOWN else text
 
 
 def attempt_line(attempt: Mapping[str, Any]) -> str:

@@ -60,8 +60,12 @@ class Way:
     body: str | None = None
 
     def shown(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return self._plain() | {"warnings": list(self.warnings), "fields": dict(self.fields)}
+        """As JSON has it: a field by its name, and if several have that name, all their values."""
+        values: dict[str, list[str]] = {}
+        for name, value in self.fields:
+            values.setdefault(name, []).append(value)
+        fields = {name: several if len(several) > 1 else several[0] for name, several in values.items()}
+        return self._plain() | {"warnings": list(self.warnings), "fields": fields}
 
     def stored(self) -> dict[str, Any]:
         """As the database keeps it: a form may have two fields of one name."""
