@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gna.inbox import bodies, domains, heads, methods
+from gna.inbox import bodies, domains, heads, methods, offers
 from gna.inbox.ways import Offers
 from tests.inbox.costly import MAILS, Mail
 
@@ -56,3 +56,61 @@ def test_a_header_of_megabytes_is_read_as_far_as_anybody_reads() -> None:
     started = time.process_time()
     assert set(heads.read(field, NOW).subject[:1000]) == {"x"}
     assert time.process_time() - started < LIMIT
+
+
+SENDERS = {
+    '"Shop <news@shop.example>': "news@shop.example",
+    '"A \\" <b@c.example>" <news@shop.example>': "news@shop.example",
+    '"A" "B \\" <news@shop.example>': "news@shop.example",
+    "<@@x@shop.example>": "@@x@shop.example",
+    "<x> y@@shop.example z": "y@@shop.example",
+}
+
+
+@pytest.mark.parametrize(("value", "email"), SENDERS.items(), ids=range(len(SENDERS)))
+def test_an_odd_sender_is_found(value: str, email: str) -> None:
+    found = heads.sender(value)
+    assert found
+    assert found[0] == email
+
+
+URL = "https://shop.example/unsubscribe"
+FIELDS = (
+    f"(open <{URL}>",
+    f"(a (b) \\) <https://c.example/>) <{URL}>",
+    f"\\(a <{URL}> (\\)",
+    f"((\\) <{URL}>",
+)
+
+
+@pytest.mark.parametrize("value", FIELDS, ids=range(len(FIELDS)))
+def test_an_address_beside_an_odd_comment_is_found(value: str) -> None:
+    assert offers.fields([value]) == [URL]
+
+
+BODIES = {
+    "after forms": "<form" * 10_000 + f"><a href='{URL}'>Unsubscribe</a>",
+    "after comments that do not end in a label": f"<a href='{URL}'><!-- a --><!--b>Unsubscribe<!--c></a>",
+    "beside a number that no letter has": f"<a href='{URL}'>Unsubscribe</a> <a href='{URL}2'>&#{'9' * 5000};</a>",
+    "beside a tag that is none": f"<a href='{URL}'>Unsubscribe</a><a {'x ' * 20_000}href='{URL}2'>Unsubscribe</a>",
+}
+
+
+@pytest.mark.parametrize("html", BODIES.values(), ids=BODIES.keys())
+def test_a_link_is_found_beside_what_is_made_to_take_long(html: str) -> None:
+    assert [link.url for link in offers.in_body(html, "") if link.form is None][:1] == [URL]
+
+
+TEXTS = {
+    f"(see {URL}).": URL,
+    f"{URL}_(a)).": f"{URL}_(a)",
+    f"{URL}[1]}}]": f"{URL}[1]",
+    f"<{URL}/\r\n  abc  > to unsubscribe": f"{URL}/abc",
+    f"unsubscribe {URL}{'x' * 10_000} {URL}": URL,
+    f"{'word ' * 2000}unsubscribe here:\r\nhttps://a.example/": "https://a.example/",
+}
+
+
+@pytest.mark.parametrize(("text", "url"), TEXTS.items(), ids=range(len(TEXTS)))
+def test_an_address_in_a_text_ends_where_somebody_would_end_it(text: str, url: str) -> None:
+    assert [link.url for link in offers.in_body("", text)] == [url]
