@@ -5,7 +5,7 @@ from binascii import Error, a2b_base64, a2b_qp
 from collections.abc import Iterator
 
 # A question mark is not allowed within one, and some have it.
-WORD = re.compile(r"=\?([^?*\s]{1,40})(?:\*[^?\s]*)?\?([bBqQ])\?((?:[^?]|\?(?!=)){0,800}+)\?=")
+WORD = re.compile(r"=\?([^?*\s]{1,40})(?:\*[^?\s]{0,40})?\?([bBqQ])\?(.{0,800}?)\?=", re.DOTALL)
 # Characters: whoever writes a longer field does not want it to be read.
 LONGEST = 16 * 1024
 # Names that Python would take for something else than a charset that mail uses.

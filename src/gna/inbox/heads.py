@@ -43,7 +43,7 @@ LINE_END = re.compile(r"\n(?![ \t])")
 FIRST_YEAR, LAST_YEAR = 1971, 2099
 
 # One that does not end is matched as well, for no other ends after it: nobody has to look for that again.
-QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)("?)', re.DOTALL)
+QUOTED = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*)("?)', re.DOTALL)
 PLAIN_FROM = re.compile(r'"?([^"<>@,;:\\()=]*)"? ?<([^\s<>@,;:"\\()]+@[^\s<>@,;:"\\()]+)>')
 IN_ANGLES = re.compile(r"<\s*+([^<>\s@]*+@[^<>\s]*+)\s*+>")
 BARE = re.compile(r"(?<![^\s<>()\",;:])[^\s<>()\",;:]+@[^\s<>()\",;:]+")

@@ -29,7 +29,7 @@ LOOKED_AT = 40
 VALUES_MAX = 200
 
 # A link ends where the next one starts, if nobody closed it.
-_ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*+(?:<(?!/?a(?:rea)?[\s>/])[^<]*+)*+)")
+_ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*+(?:<(?!/?a(?:rea)?[\s>/])[^<]*+)*)")
 _TEXT = re.compile(rb">([^<]++)")
 _VALUE = rb"""\s*+=\s*+(?:"([^"]*+)|'([^']*+)|([^\s>"']++))"""
 _HREF = re.compile(rb"href" + _VALUE)

@@ -15,10 +15,10 @@ ITEMS_MAX = 20
 LINKS_MAX = 20
 
 _BARE = r"(?:https?://|mailto:)"
-_COMMENT = r"(?:[^()\\]|\\.)"
+_PLAIN = r"[^()\\]*+(?:\\.[^()\\]*+)*"
 # In this order: an item, a comment, an address that nobody put into brackets. Anything else is passed over.
 _ITEM = re.compile(
-    rf"<([^<>]*)>?|(?<!\\)\((?:{_COMMENT}|\({_COMMENT}*+\))*+\)|({_BARE}[^<>]*?)(?=,? ?(?:<|{_BARE})| \(|,? ?$)",
+    rf"<([^<>]*)>?|(?<!\\)\({_PLAIN}(?:\({_PLAIN}\){_PLAIN})*\)|({_BARE}[^<>]*?)(?=,? ?(?:<|{_BARE})| \(|,? ?$)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+[.,!]?")

@@ -21,8 +21,9 @@ QUOTED_MAX = 100
 TAG_MAX = 1000
 TAG_LONGEST = 16 * 1024
 
-# Nothing is tried twice: whoever writes a mail may want it to be read for hours.
-_TAG = re.compile(rb"""<([a-z][a-z0-9]*+)([^>"']*+(?:"[^"]*+"[^>"']*+|'[^']*+'[^>"']*+)*+)>""")
+# Nothing is tried twice: whoever writes a mail may want it to be read for hours. Groups are not possessive, which
+# Python gets wrong before 3.11.5; each of their turns begins with a sign that nothing before it can take.
+_TAG = re.compile(rb"""<([a-z][a-z0-9]*+)([^>"']*+(?:"[^"]*+"[^>"']*+|'[^']*+'[^>"']*+)*)>""")
 _BROKEN_TAG = re.compile(rb"<([a-z][a-z0-9]*+)([^>]*+)")
 _ATTRIBUTE = re.compile(rb"""([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|["']?([^\s>]*)))?""")
 _MARKUP = re.compile(rb"<!--.*?-->|<(br\b)?[^>]*>?", re.DOTALL)
