@@ -575,6 +575,16 @@ def test_there_is_a_pause_between_requests_and_none_before_the_first() -> None:
     assert clock.slept == [2, 2]
 
 
+def test_the_pause_begins_when_a_request_has_ended() -> None:
+    clock = Clock()
+    pace = Pace(timedelta(seconds=2), clock=clock, sleep=clock.sleep)
+    asyncio.run(pace.wait())
+    clock.time += 10
+    pace.begin_anew()
+    asyncio.run(pace.wait())
+    assert clock.slept == [2]
+
+
 def test_time_that_has_passed_already_is_not_waited_for() -> None:
     clock = Clock()
     pace = Pace(timedelta(seconds=2), clock=clock, sleep=clock.sleep)

@@ -68,6 +68,10 @@ class Pace:
                     await self._sleep(left)
             self._last = self._clock()
 
+    def begin_anew(self) -> None:
+        """A request has ended: the pause before the next one starts now, however long it was on its way."""
+        self._last = self._clock()
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -134,6 +138,7 @@ async def unsubscribe(
     if isinstance(begun, str):
         return _result(case, "refused", begun)
     outcome = await _carried_out(method, errand, f"attempt {case.failed + 1} of {settings.inbox_max_attempts}")
+    pace.begin_anew()
     await db.run(timed(attempts.settle), begun, subscription_id, outcome)
     logger.info("tried to unsubscribe", id=subscription_id, method=method.name, outcome=str(outcome.what))
     status = attempts.SUCCESS if outcome.is_success else attempts.FAILED
