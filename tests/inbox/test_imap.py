@@ -189,6 +189,17 @@ def _listens(connection: socket.socket) -> None:
     connection.recv(1000)
 
 
+def test_a_server_that_only_talks_is_not_listened_to_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    def goes_on(_: str, command: str) -> list[str | bytes] | None:
+        return ["* OK still here"] * 1000 if command.startswith("UID") else None
+
+    for asks in (lambda mailbox: mailbox.search("ALL"), lambda mailbox: list(mailbox.bodies([[7]]))):
+        with a_server(goes_on) as raw, opened(raw) as mailbox:
+            monkeypatch.setattr(wire, "LONGEST_ANSWER", 0.0)
+            with pytest.raises(Unreachable, match="on and on"):
+                asks(mailbox)
+
+
 def test_a_silent_server_is_not_waited_for_for_ever() -> None:
     with Raw(_listens) as raw, pytest.raises(Unreachable, match="in time"):
         opened(raw, patience=0.2)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gna.errors import Unreachable
 from gna.inbox.sources.folder_names import ranges
-from gna.inbox.sources.wire import Encrypted, Fetched, Plain
+from gna.inbox.sources.wire import Encrypted, Fetched, Plain, patiently
 
 # How many commands are on their way at a time.
 AHEAD = 16
@@ -95,7 +95,9 @@ class Fetches:
     def _collect(self, tag: bytes) -> None:
         """Remember which mails came, and how other commands ended."""
         uids, found, readline, read = self._uids, self._found, self._imap.readline, self._imap.read
+        patience = patiently()
         while tag not in self._ended:
+            next(patience)
             for mail in self._imap.whole():
                 if mail.uid in uids:
                     found[mail.uid] = mail

@@ -19,7 +19,7 @@ from gna.inbox.heads import FIELDS, MONTHS, utc
 from gna.inbox.server import Auth, Server, Tls
 from gna.inbox.sources.fetches import Answer, Dropped, Fetches
 from gna.inbox.sources.folder_names import numbers, on_the_wire, worth_a_look
-from gna.inbox.sources.wire import Encrypted, Plain
+from gna.inbox.sources.wire import Encrypted, Plain, patiently
 
 # Seconds without a byte from the server.
 PATIENCE = 60.0
@@ -117,7 +117,9 @@ class Mailbox:
         with _told(self.server):
             tag = self._send(f"UID SEARCH {'RETURN (ALL) ' if short else ''}{criteria}")
             found: list[int] = []
+            patience = patiently()
             while True:
+                next(patience)
                 line = self._line()
                 if line.startswith(b"* SEARCH"):
                     found += map(int, line[8:].split())

@@ -4,6 +4,7 @@ import imaplib
 import re
 import select
 import socket
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,9 +14,19 @@ from gna.errors import Unreachable
 AT_ONCE, MOST = 262_144, 4_000_000
 # Bytes. A line may name every mail of a folder; and we ask for no more of a mail than half a megabyte, or its header.
 LONGEST_LINE, LARGEST = 32_000_000, 64_000_000
+# Seconds that one answer may take, whatever the server says meanwhile.
+LONGEST_ANSWER = 900.0
 UNREAD = "The mail server gave an answer that cannot be understood"
 # As servers answer that keep the order in which they were asked.
 MAIL = re.compile(rb'\* \d+ FETCH \(UID (\d{1,10}) INTERNALDATE "([^"]+)" BODY\[[^\]]*\](?:<0>)? \{(\d{1,8})\}\r\n')
+
+
+def patiently() -> Iterator[None]:
+    """A turn for each line of an answer, as long as there is time for it."""
+    until = time.monotonic() + LONGEST_ANSWER
+    while time.monotonic() < until:
+        yield
+    raise Unreachable("The mail server goes on and on without an answer; try again later")
 
 
 class Fetched(NamedTuple):
