@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, TimeoutError, expect
 
 from gna.db import Database
 from gna.subscribers.lists import Leaving
@@ -103,10 +103,18 @@ class Reader:
     def clicks_in_mail(self, link: str) -> None:
         """Click the mail's one link, and go on in the tab that it opens."""
         mailbox = self.page
-        with self.context.expect_page() as opened:
-            mailbox.frame_locator("iframe").get_by_role("link", name=link, exact=True).click()
-        self.page = opened.value
+        there = mailbox.frame_locator("iframe").get_by_role("link", name=link, exact=True)
+        self.page = self._opens(there.click) or self._opens(there.click) or mailbox
         mailbox.close()
+
+    def _opens(self, click: Callable[[], None]) -> Page | None:
+        """The tab that a click opens; a click on a page that still moves goes nowhere."""
+        try:
+            with self.context.expect_page(timeout=15_000) as opened:
+                click()
+        except TimeoutError:
+            return None
+        return opened.value
 
 
 @pytest.fixture
