@@ -19,6 +19,17 @@ from tests.inbox.factories import a_subscription, an_account
 
 PROMISE = "List-Unsubscribe=One-Click"
 NO_PAUSE = timedelta()
+# The header of a mail that asks to leave, all of it.
+OUR_FIELDS = [
+    "From",
+    "To",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "MIME-Version",
+    "Content-Type",
+    "Content-Transfer-Encoding",
+]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from gna.db import Database, metadata
 from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.inbox import accounts, server
 from gna.inbox.accounts import Wish
-from gna.inbox.server import Auth, Server, Tls
+from gna.inbox.server import Auth, Server
+from gna.providers.smtp import Tls
 from tests.factories import NOW
 from tests.inbox.factories import a_mail, a_subscription, an_account, an_attempt
 

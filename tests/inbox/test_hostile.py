@@ -19,23 +19,13 @@ from gna.inbox.safety import judge
 from gna.inbox.ways import Form, Link, Offers, Source, Way
 from gna.outside import wire
 from tests.inbox.hostile import GOOD, HEADERS, LEADING, MAILTO, PROMISE, PUBLIC, URLS
-from tests.inbox.leaving import a_reader, http_post
+from tests.inbox.leaving import OUR_FIELDS, a_reader, http_post
 from tests.servers import wait_until
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.trap import Trap
 from tests.servers.web import Web
 
 ON_THE_WEB = ("one_click", "http_post", "http_get")
-OUR_FIELDS = [
-    "From",
-    "To",
-    "Subject",
-    "Date",
-    "Message-ID",
-    "MIME-Version",
-    "Content-Type",
-    "Content-Transfer-Encoding",
-]
 
 
 @pytest.fixture(scope="module")

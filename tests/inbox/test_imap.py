@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox.heads import MONTHS
-from gna.inbox.server import Auth, Server, Tls
+from gna.inbox.server import Auth, Server
 from gna.inbox.sources import wire
 from gna.inbox.sources.fetches import Dropped, Fetches, KeptBack
 from gna.inbox.sources.folder_names import numbers, off_the_wire, on_the_wire, ranges, worth_a_look
 from gna.inbox.sources.imap import Mailbox, received
+from gna.providers.smtp import Tls
 from tests.inbox.scripted import Answers, Script, a_server
 from tests.servers.raw import Raw
 

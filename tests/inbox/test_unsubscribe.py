@@ -25,7 +25,7 @@ from gna.inbox.unsubscribe import ALREADY, CHANGED, KEPT, NO_LINK, UNDER_WAY, Pa
 from gna.inbox.ways import Source, Way
 from gna.outside import wire
 from tests.inbox.factories import a_mail, an_attempt
-from tests.inbox.leaving import NO_PAUSE, Reader, a_reader, email, http_get, http_post, one_click
+from tests.inbox.leaving import NO_PAUSE, OUR_FIELDS, Reader, a_reader, email, http_get, http_post, one_click
 from tests.servers import certificates
 from tests.servers.raw import Raw, says
 from tests.servers.smtp import ScriptedSmtp
@@ -391,16 +391,7 @@ def test_a_mail_goes_from_the_account_to_the_one_who_asked_for_it(reader: Reader
     (received,) = smtp.received
     assert (received.sender, received.recipient) == ("ana@example.org", "leave+7@shop.example")
     mail = mail_parser.message_from_bytes(received.content, policy=mail_parser.policy.default)
-    assert list(mail) == [
-        "From",
-        "To",
-        "Subject",
-        "Date",
-        "Message-ID",
-        "MIME-Version",
-        "Content-Type",
-        "Content-Transfer-Encoding",
-    ]
+    assert list(mail) == OUR_FIELDS
     assert (mail["from"], mail["to"], mail["subject"]) == (
         "ana@example.org",
         "leave+7@shop.example",

@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from gna.config import is_loopback
 from gna.errors import Refused
+from gna.providers.smtp import Tls
 
 FORM = "imap://host:port?tls=none|starttls|implicit&auth=plain|xoauth2"
 # The usual mistake, and urlsplit cannot tell it from a port or a path.
@@ -15,14 +16,6 @@ LEAVE_IT_OUT = (
     "The address of the mail server must not hold a password: it is kept in the database. Leave it out; "
     "you are asked for it, or set INBOX_PASSWORD, or give --password-command"
 )
-
-
-class Tls(StrEnum):
-    """How the connection is encrypted."""
-
-    NONE = "none"
-    STARTTLS = "starttls"
-    IMPLICIT = "implicit"
 
 
 class Auth(StrEnum):

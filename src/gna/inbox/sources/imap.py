@@ -16,10 +16,11 @@ from typing import NamedTuple, Self
 
 from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox.heads import FIELDS, MONTHS, utc
-from gna.inbox.server import Auth, Server, Tls
+from gna.inbox.server import Auth, Server
 from gna.inbox.sources.fetches import Answer, Dropped, Fetches
 from gna.inbox.sources.folder_names import numbers, on_the_wire, worth_a_look
 from gna.inbox.sources.wire import Encrypted, Plain, patiently
+from gna.providers.smtp import Tls
 
 # Seconds without a byte from the server.
 PATIENCE = 60.0
