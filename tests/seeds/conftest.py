@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from gna import ids
 from gna.db import Database
+from gna.outside import wire
 from tests.cli.commands import running
 from tests.seeds.owner import Owner
 from tests.seeds.reader import Reader
@@ -66,7 +67,10 @@ def owner(
         "SSL_CERT_FILE": str(certificate.file),
     }.items():
         monkeypatch.setenv(name, value)
+    # Whom a process trusts is read once, and an earlier test may have asked already.
+    wire._trust.cache_clear()
     for gna in running("inbox", monkeypatch, capfd):
         owner = Owner(gna, dovecot, monkeypatch, f"{ids.new()}@example.org")
         assert owner.adds().code == 0
         yield owner
+    wire._trust.cache_clear()
