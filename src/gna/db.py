@@ -313,8 +313,8 @@ def prepared(build: Callable[[Callable[[sa.Table], Any]], sa.Executable]) -> Cal
 def pouring(table: sa.Table, columns: Sequence[str], *, unique: Sequence[str]) -> Callable[..., int]:
     """An INSERT for many thousand rows, past what SQLAlchemy does for each of their values; says how many are new.
 
-    Rows are tuples as the driver takes them: a moment is passed through `stored` first. One that is there already, by
-    the columns in `unique`, is left alone.
+    Rows are tuples as the driver takes them, with moments as text (`clock.iso`). One that is there already, by the
+    columns in `unique`, is left alone.
     """
     names, same = ", ".join(columns), ", ".join(unique)
 
@@ -325,15 +325,6 @@ def pouring(table: sa.Table, columns: Sequence[str], *, unique: Sequence[str]) -
         return tx.exec_driver_sql(into, list(rows)).rowcount if rows else 0
 
     return pour
-
-
-def stored(tx: Connection) -> Callable[[datetime], Any]:
-    """How a moment is passed to the driver."""
-    return clock.iso if tx.dialect.name == "sqlite" else _as_it_is
-
-
-def _as_it_is(moment: datetime) -> datetime:
-    return moment
 
 
 def _postgresql(url: URL) -> Engine:

@@ -1,6 +1,5 @@
 """A mailbox full of mails as people have them: newsletters, notifications, and other people."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +11,6 @@ WORDS = """the a of in for with our your this week new how what people garden mu
 KINDS = (*["newsletter"] * 6, "person", "person", "shop", "machine")
 # People write less than others, as a part of what these write.
 SHARE = {"newsletter": 1.0, "shop": 1.0, "machine": 0.3, "person": 0.1}
-TAG = re.compile("<[^>]*>")
 MARKETING = ("Big sale this weekend", "An offer for you", "Our newsletter", "Free shipping until Friday", "A discount")
 
 
@@ -70,13 +68,11 @@ def _mail(sender: Sender, number: int, received: datetime, body: str, chance: Ra
         f"Date: {format_datetime(received - timedelta(seconds=chance.randrange(60)))}",
         f"Message-ID: <{number}.{token[:16]}@{host}>",
         "MIME-Version: 1.0",
-        f"Content-Type: text/{'plain' if sender.kind == 'person' else 'html'}; charset=utf-8",
+        "Content-Type: text/html; charset=utf-8",
         *_more(sender, host, token, number),
     ]
-    text = TAG.sub("", body)
-    if sender.kind != "person":
-        text = f'<html><body>{body}<p><a href="https://{host}/unsubscribe?u={token}">Unsubscribe</a></p></body></html>'
-    return ("\r\n".join(lines) + f"\r\n\r\n{text}\r\n").encode()
+    foot = f'<p><a href="https://{host}/unsubscribe?u={token}">Unsubscribe</a></p>' if sender.kind != "person" else ""
+    return ("\r\n".join(lines) + f"\r\n\r\n<html><body>{body}{foot}</body></html>\r\n").encode()
 
 
 def _more(sender: Sender, host: str, token: str, number: int) -> list[str]:
@@ -84,8 +80,7 @@ def _more(sender: Sender, host: str, token: str, number: int) -> list[str]:
     if sender.kind == "newsletter":
         return [
             f"List-Id: Letters of {sender.number} <letters.{host}>",
-            f"List-Unsubscribe: <https://click.{host}/unsubscribe/{token}/{token[::-1]}?campaign={number}&list=letters>,",
-            f" <mailto:leave+{token}.{number}@{host}?subject=unsubscribe>",
+            f"List-Unsubscribe: <https://{host}/u/{token}>,\r\n <mailto:leave+{token}@{host}>",
             "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
             f"Feedback-ID: {number}:{sender.number}:news",
             "Precedence: bulk",

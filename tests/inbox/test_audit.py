@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gna.db import Database
 from gna.inbox import audit, bodies, counting, subscriptions
 from gna.inbox.heads import Head
+from gna.inbox.moments import parsed
 from gna.inbox.sources import files
 from gna.inbox.table import folders, mails
 from tests.factories import NOW
@@ -136,7 +137,8 @@ def scanned(db: Database, path: Path) -> list[dict[str, Any]]:
         heads = {uid: head for uid, (head, _) in found.items() if isinstance(head, Head)}
         for uid, head in heads.items():
             # What a file says of when it was received, no server has said.
-            tx.execute(sa.insert(mails).values(**vars(head), **same, came_at=head.date_sent, uid=uid))
+            came = {name: parsed(head.date_sent) for name in ("date_sent", "came_at")}
+            tx.execute(sa.insert(mails).values(**head._asdict() | came | {"received_at": None}, **same, uid=uid))
         for some in bodies.wanted(tx, account).values():
             bodies.store(tx, account, {mail.id: bodies.read(found[mail.uid][1](), mail.sender_email) for mail in some})
         counting.refresh(tx, account, now=NOW)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gna import clock
 from gna.errors import NotFound, Refused
 from gna.inbox.heads import Broken, Head
 from gna.inbox.sources import files
@@ -125,7 +126,7 @@ def test_without_a_date_the_line_before_the_mail_counts(tmp_path: Path) -> None:
         (tmp_path / "x.mbox").write_bytes(line + b"From: a@b.example\n\nHello\n")
         [(head, _)] = files.mails(tmp_path / "x.mbox")
         assert isinstance(head, Head)
-        assert head.date_sent == NOW
+        assert head.date_sent == clock.iso(NOW)
 
 
 def test_broken_mails_are_told_and_stop_no_other(tmp_path: Path) -> None:

@@ -10,17 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gna.inbox import heads, methods
+from gna import clock
+from gna.inbox import heads, methods, moments
 from gna.inbox.encoded_words import decoded
 from gna.inbox.heads import Broken, Head
 from gna.inbox.signs import Sign, keywords_of
 from gna.inbox.ways import Offers
 from tests.factories import NOW
 
-EARLIER = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
+EARLIER = "2026-03-01T12:30:05.000000Z"
+CAME = clock.iso(NOW)
 
 
-def read(*lines: str | bytes, received_at: datetime | None = NOW) -> Head:
+def read(*lines: str | bytes, received_at: str | None = CAME) -> Head:
     block = b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in lines)
     return heads.read(block + b"\r\n\r\n", received_at)
 
@@ -43,7 +45,8 @@ def test_a_usual_header_is_read_whole() -> None:
         sender_name="Ana",
         subject="Our newsletter",
         date_sent=EARLIER,
-        received_at=NOW,
+        received_at=CAME,
+        came_at=min(EARLIER, CAME),
         message_id="<1@example.org>",
         list_id="letters.example.org",
         list_unsubscribe="<https://example.org/u/1>, <mailto:leave@example.org>",
@@ -92,7 +95,7 @@ def test_a_mail_of_nobody_is_broken(lines: list[str]) -> None:
 
 
 def test_without_a_date_the_servers_counts_and_without_both_it_is_broken() -> None:
-    assert read("From: ana@example.org").date_sent == NOW
+    assert read("From: ana@example.org").date_sent == CAME
     with pytest.raises(Broken):
         read("From: ana@example.org", received_at=None)
 
@@ -112,7 +115,7 @@ ABSURD = (
 
 @pytest.mark.parametrize("value", ABSURD)
 def test_a_date_that_no_clock_shows_is_not_believed(value: str) -> None:
-    assert read("From: ana@example.org", f"Date: {value}").date_sent == NOW
+    assert read("From: ana@example.org", f"Date: {value}").date_sent == CAME
 
 
 ODD = (
@@ -140,9 +143,9 @@ def test_the_quick_reader_of_dates_agrees_with_the_library(moment: datetime, min
     sign, offset = "-" if minutes < 0 else "+", abs(minutes)
     there = moment.replace(tzinfo=UTC) + timedelta(minutes=minutes)
     written = format_datetime(there).rpartition(" ")[0] + f" {sign}{offset // 60:02}{offset % 60:02}"
-    assert heads.moment(written) == parsedate_to_datetime(written).replace(
-        tzinfo=parsedate_to_datetime(written).tzinfo or UTC
-    )
+    expected = parsedate_to_datetime(written)
+    for _ in range(2):  # the second time from what it remembers
+        assert moments.sent(written) == clock.iso(expected.replace(tzinfo=expected.tzinfo or UTC))
 
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30).map(
@@ -165,7 +168,7 @@ def test_subjects_agree_with_the_library(subject: str) -> None:
     block = f"From: ana@example.org\r\nSubject: {written}\r\n\r\n".encode()
     library = email.message_from_bytes(block)["Subject"]
     expected = str(make_header(decode_header(library)))
-    assert heads.read(block, NOW).subject == expected.replace("\r\n", "")
+    assert heads.read(block, CAME).subject == expected.replace("\r\n", "")
 
 
 WORDS = {
@@ -257,7 +260,7 @@ def test_signs(line: str, sign: int) -> None:
 
 def test_lines_may_end_in_any_way() -> None:
     block = b"From: ana@example.org\nSubject: a\n b\n\nSubject: of the body\n"
-    assert heads.read(block, NOW).subject == "a b"
+    assert heads.read(block, CAME).subject == "a b"
 
 
 @given(st.binary(max_size=400), st.integers(0, 2**32))
@@ -278,10 +281,10 @@ def test_nothing_that_a_stranger_writes_raises_anything_else(noise: bytes, seed:
         b"From: a@b\r\nSubject: " + noise,
     ):
         try:
-            head = heads.read(sent, NOW)
+            head = heads.read(sent, CAME)
         except Broken:
             continue
-        for value in vars(head).values():
+        for value in head:
             if isinstance(value, str):
                 value.encode()  # as the database will
                 assert "\0" not in value

@@ -12,4 +12,4 @@ from tests.inbox.bodies import BODIES
 @example(html='<a href="https://example.com/u" data-note="a > b">Manage preferences</a>')
 @example(html='<!--[if mso]><!-- x --><a href="https://example.com/u">Unsubscribe</a><![endif]-->')
 def test_a_quick_look_finds_what_a_thorough_one_finds(html: str) -> None:
-    assert list(dict.fromkeys(markup.links(html))) == list(dict.fromkeys(thorough.links(html)))
+    assert list(dict.fromkeys(markup.links(html.encode()))) == list(dict.fromkeys(thorough.links(html)))

@@ -31,7 +31,7 @@ def as_json(link: Link) -> dict[str, Any]:
 
 
 def found(html: str, text: str = "") -> list[str]:
-    return [link.url for link in in_body(html, text)]
+    return [link.url for link in in_body(html.encode(), text)]
 
 
 URL = "https://example.com/u"
@@ -327,7 +327,7 @@ def test_a_form_is_taken_with_what_it_sends() -> None:
         "<input type=checkbox name=all checked><input type=checkbox name=some>"
         '<input type=submit name=no value="Keep me"><input type=submit name=go value="Unsubscribe">'
     )
-    [link] = in_body(form('action="https://example.com/f" method=Post', inside), "")
+    [link] = in_body(form('action="https://example.com/f" method=Post', inside).encode(), "")
     sent = (("id", "1"), ("email", "a@example.org"), ("all", "on"), ("go", "Unsubscribe"))
     assert link == Link("https://example.com/f", Source.HTML, Form("post", sent))
 
@@ -343,7 +343,7 @@ def test_a_form_is_taken_with_what_it_sends() -> None:
     ],
 )
 def test_a_form_counts_if_something_about_it_speaks_of_leaving(attributes: str, inside: str) -> None:
-    [link] = in_body(form(attributes, inside), "")
+    [link] = in_body(form(attributes, inside).encode(), "")
     assert link.form
     assert link.form.method == "get"
 
@@ -379,18 +379,37 @@ def test_a_form_without_an_address_leads_nowhere() -> None:
 )
 def test_plain_text_is_read_line_by_line(text: str, urls: list[str]) -> None:
     assert found("", text) == urls
-    assert all(link.source == Source.TEXT for link in in_body("", text))
+    assert all(link.source == Source.TEXT for link in in_body(b"", text))
 
 
 def test_an_address_in_html_and_in_text_is_one() -> None:
-    [link] = in_body(f'<a href="{URL}">Unsubscribe</a>', f"Unsubscribe: {URL}")
+    [link] = in_body(f'<a href="{URL}">Unsubscribe</a>'.encode(), f"Unsubscribe: {URL}")
     assert link.source == Source.HTML
+
+
+LINK = '<p>%s <a href="https://example.com/u?%s">Se désabonner</a></p>'
+WRITTEN = {
+    "in UTF-8, as it says": ("utf-8", LINK.encode()),
+    "in Latin-1, as it says": ("iso-8859-1", LINK.encode("latin-1")),
+    "in Latin-1, which it does not say": ("utf-8", LINK.encode("latin-1")),
+    "in Latin-1 without a word": ("", LINK.encode("latin-1")),
+    "partly in each": ("utf-8", "<p>été</p>".encode() + LINK.encode("latin-1")),
+    "in UTF-16": ("utf-16", LINK.encode("utf-16")),
+    "cut off within a letter": ("utf-8", LINK.encode() + "é".encode()[:1]),
+}
+
+
+@pytest.mark.parametrize(("charset", "data"), WRITTEN.values(), ids=WRITTEN.keys())
+def test_letters_are_read_however_they_are_written(charset: str, data: bytes) -> None:
+    kind = f"text/html; charset={charset}" if charset else "text/html"
+    offers, _ = of_mail(f"From: a@example.com\r\nContent-Type: {kind}\r\n\r\n".encode() + data)
+    assert [link.url for link in offers.body] == ["https://example.com/u?%s"]
 
 
 @given(html=st.text("<>/a =\"'hrefimgtduns&;#-!0", max_size=300), text=st.text(max_size=200))
 def test_nothing_is_too_broken_to_be_read(html: str, text: str) -> None:
-    in_body(html, text)
-    in_body(f"<a {html}unsubscribe</a>", text)
+    in_body(html.encode(), text)
+    in_body(f"<a {html}unsubscribe</a>".encode(), text)
 
 
 BIG = 400_000
@@ -414,7 +433,7 @@ HOSTILE = {
 @pytest.mark.parametrize("html", HOSTILE.values(), ids=HOSTILE)
 def test_a_body_that_is_made_to_take_long_does_not(html: str) -> None:
     before = time.process_time()
-    in_body(html, html)
+    in_body(html.encode(), html)
     # They take some tenths of a second; what grows with the square of its length would take minutes.
     assert time.process_time() - before < 5
 

@@ -68,16 +68,16 @@ class Distance:
     def _straight(self, source: socket.socket, target: socket.socket, is_client: bool) -> None:
         with suppress(OSError):
             while data := source.recv(CHUNK):
-                self._note(data, is_client)
-                target.sendall(data)
+                target.sendall(self._let_through(data, is_client))
+                self._cut_if_due()
         with suppress(OSError):
             target.shutdown(socket.SHUT_WR)
 
     def _take(self, source: socket.socket, on_the_way: "SimpleQueue[tuple[float, bytes]]", is_client: bool) -> None:
         with suppress(OSError):
             while data := source.recv(CHUNK):
-                on_the_way.put((time.monotonic() + self._delay, data))
-                self._note(data, is_client)
+                on_the_way.put((time.monotonic() + self._delay, self._let_through(data, is_client)))
+                self._cut_if_due()
         on_the_way.put((time.monotonic() + self._delay, b""))
 
     def _give(self, target: socket.socket, on_the_way: "SimpleQueue[tuple[float, bytes]]") -> None:
@@ -90,11 +90,16 @@ class Distance:
                 time.sleep(max(0, due - time.monotonic()))
                 target.sendall(data)
 
-    def _note(self, data: bytes, is_client: bool) -> None:
+    def _let_through(self, data: bytes, is_client: bool) -> bytes:
         if is_client:
             self.said += data if self._remembers else b""
-            return
+            return data
+        if self._cut_after is not None:
+            data = data[: self._cut_after - self.heard]
         self.heard += len(data)
-        if self._cut_after is not None and self.heard > self._cut_after:
+        return data
+
+    def _cut_if_due(self) -> None:
+        if self._cut_after is not None and self.heard >= self._cut_after:
             self._cut_after = None
             self.cut()

@@ -1,20 +1,20 @@
 """What a scan writes down: mails as rows, each once, and how far it has come in a folder."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from gna import db
+from gna import clock, db
 from gna.inbox.heads import Head
+from gna.inbox.moments import parsed
 from gna.inbox.table import folders, m, mails, o
 
-# The seed's: so many mails are in memory as rows at a time.
+# The seed's: so many mails are written at a time.
 BATCH = 50
 
 
@@ -52,50 +52,24 @@ def is_as_before(tx: Connection, where: Place) -> bool:
     return bool(tx.scalar(sa.select(o.uid_validity).where(o.id == where.id)) == where.uid_validity)
 
 
-# In the order of what `_rows` makes.
-COLUMNS = (*(field.name for field in fields(Head)), "came_at", "account_id", "folder_id", "seen_at", "uid", "is_copy")
+COLUMNS = (*Head._fields, "account_id", "folder_id", "seen_at", "uid", "is_copy")
 _pour = db.pouring(mails, COLUMNS, unique=("folder_id", "uid"))
 _by_uid = sa.update(mails).where(m.id == sa.bindparam("mail_id")).values(uid=sa.bindparam("new_uid"))
 
 
-def store(tx: Connection, where: Place, heads: Iterable[tuple[int, Head]], *, now: datetime) -> int:
+def store(tx: Connection, where: Place, heads: Sequence[tuple[int, Head]], *, now: datetime) -> int:
     """Write mails down, a batch at a time; says how many are new."""
-    stored = db.stored(tx)
-    same = (where.account_id, where.id, stored(now))
-    waiting, new = iter(heads), 0
-    while batch := list(islice(waiting, BATCH)):
+    same, new = (where.account_id, where.id, clock.iso(now)), 0
+    for start in range(0, len(heads), BATCH):
+        batch = heads[start : start + BATCH]
         if where.lost:
             batch = _unrecognised(tx, where, batch)
         copies = _copies(tx, where, batch) if where.others else frozenset()
-        new += _pour(tx, [_row(head, stored) + same + (uid, uid in copies) for uid, head in batch])
+        new += _pour(tx, [(*head, *same, uid, uid in copies) for uid, head in batch])
     return new
 
 
-def _row(head: Head, stored: Callable[[datetime], Any]) -> tuple[Any, ...]:
-    """The fields of a header in their order, and when it came: nothing comes from the future, whatever it says."""
-    sent = stored(head.date_sent)
-    received = stored(head.received_at) if head.received_at else None
-    return (
-        head.sender_email,
-        head.sender_name,
-        head.subject,
-        sent,
-        received,
-        head.message_id,
-        head.list_id,
-        head.list_unsubscribe,
-        head.list_unsubscribe_post,
-        head.keywords,
-        head.signs,
-        min(sent, received) if received else sent,
-    )
-
-
-def _came_at(head: Head) -> datetime:
-    return min(head.date_sent, head.received_at) if head.received_at else head.date_sent
-
-
-def _unrecognised(tx: Connection, where: Place, batch: list[tuple[int, Head]]) -> list[tuple[int, Head]]:
+def _unrecognised(tx: Connection, where: Place, batch: Sequence[tuple[int, Head]]) -> list[tuple[int, Head]]:
     """Give known mails their new UIDs; the others are left. A mail is known by its Message-ID and date, however often
     it is in the folder; without one, by its subject."""
     known = defaultdict[tuple[Any, ...], list[int]](list)
@@ -113,7 +87,7 @@ def _unrecognised(tx: Connection, where: Place, batch: list[tuple[int, Head]]) -
     return left
 
 
-def _copies(tx: Connection, where: Place, batch: list[tuple[int, Head]]) -> frozenset[int]:
+def _copies(tx: Connection, where: Place, batch: Sequence[tuple[int, Head]]) -> frozenset[int]:
     """Those that are in another folder too, and are not counted again."""
     elsewhere = _like(where, batch).where(m.folder_id != where.id, m.message_id.is_not(None))
     known = {_identity(row) for row in tx.execute(elsewhere)}
@@ -121,16 +95,17 @@ def _copies(tx: Connection, where: Place, batch: list[tuple[int, Head]]) -> froz
 
 
 def _identity(mail: Any) -> tuple[Any, ...]:
-    return mail.sender_email, mail.date_sent, mail.message_id or mail.subject
+    sent = mail.date_sent
+    return mail.sender_email, parsed(sent) if isinstance(sent, str) else sent, mail.message_id or mail.subject
 
 
-def _like(where: Place, batch: list[tuple[int, Head]]) -> sa.Select[Any]:
+def _like(where: Place, batch: Sequence[tuple[int, Head]]) -> sa.Select[Any]:
     """Mails of the account with sender and date of one of these: what the index has.
 
     A server that copies a mail keeps when it received it; where it does not, the sender's date is nearly always the
     earlier one.
     """
-    pairs = {(head.sender_email, moment) for _, head in batch for moment in (head.date_sent, _came_at(head))}
+    pairs = {(head.sender_email, parsed(moment)) for _, head in batch for moment in (head.date_sent, head.came_at)}
     columns = (m.id, m.sender_email, m.date_sent, m.message_id, m.subject)
     return sa.select(*columns).where(
         m.account_id == where.account_id, sa.tuple_(m.sender_email, m.came_at).in_(sorted(pairs))

@@ -11,6 +11,7 @@ from gna import clock
 from gna.inbox import offered, senders
 from gna.inbox.detect import COUNTED, Evidence
 from gna.inbox.heads import Head
+from gna.inbox.moments import parsed
 from gna.inbox.senders import SUBJECTS, Sender
 from gna.inbox.table import Status
 from gna.inbox.ways import Way
@@ -33,7 +34,7 @@ UNTOUCHED: dict[str, Any] = {
 class Place(NamedTuple):
     """Which mail is newer: by its date, then by its place among all."""
 
-    date_sent: datetime
+    date_sent: str
     number: int
 
 
@@ -110,7 +111,8 @@ class Sums:
             **self.signs,
         )
         name = self.name[1] if self.name else ""
-        return Sender(evidence, name, self.first.place.date_sent, self.newest.place.date_sent)
+        first, last = (parsed(mail.place.date_sent) for mail in (self.first, self.newest))
+        return Sender(evidence, name, first, last)
 
     def ways(self) -> tuple[Way, ...]:
         """The ways out of the newest mail that has any."""

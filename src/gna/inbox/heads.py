@@ -1,10 +1,9 @@
 """What a mail's header says, in a few microseconds: a mailbox has tens of thousands of them, and some are broken."""
 
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
+from gna.inbox import moments
 from gna.inbox.encoded_words import decoded
 from gna.inbox.signs import Sign, keywords_in
 
@@ -35,13 +34,8 @@ LONGEST_FIELD, LONGEST_TEXT, LONGEST_NAME, LONGEST_ADDRESS = 8192, 1000, 200, 32
 # half an address; none at all could make another field the only one.
 TOO_LONG = "(too long)"
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-MONTH = {name: f"{number:02}" for number, name in enumerate(MONTHS, start=1)}
 # A line that begins with a space goes on with the one before it.
 LINE_END = re.compile(r"\n(?![ \t])")
-# No mail is older than mail, and what claims to be from the next century comes from a broken clock.
-FIRST_YEAR, LAST_YEAR = 1971, 2099
-
 # One that does not end is matched as well, for no other ends after it: nobody has to look for that again.
 QUOTED = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*)("?)', re.DOTALL)
 PLAIN_FROM = re.compile(r'"?([^"<>@,;:\\()=]*)"? ?<([^\s<>@,;:"\\()]+@[^\s<>@,;:"\\()]+)>')
@@ -58,16 +52,15 @@ class Broken(Exception):
     """Nothing can be learnt from this mail: nobody sent it, or at no time."""
 
 
-# Not frozen: that would cost a microsecond for each.
-@dataclass
-class Head:
-    """What is kept of a mail, as the table has it."""
+class Head(NamedTuple):
+    """What is kept of a mail, as the table has it; moments are text, for nobody reckons with them here."""
 
     sender_email: str
     sender_name: str
     subject: str
-    date_sent: datetime
-    received_at: datetime | None
+    date_sent: str
+    received_at: str | None
+    came_at: str
     message_id: str | None
     list_id: str | None
     list_unsubscribe: str | None
@@ -76,12 +69,12 @@ class Head:
     signs: int
 
 
-def read(block: bytes, received_at: datetime | None) -> Head:
+def read(block: bytes, received_at: str | None) -> Head:
     """The header of a mail, or Broken. What it says wrongly is left out; without a date the server's counts."""
     fields = _fields(_text(block))
     get = fields.get
     sender_email, sender_name = sender(get("from")) or sender(get("sender")) or _nobody()
-    date_sent = moment(get("date")) or received_at
+    date_sent = moments.sent(get("date", "")) or received_at
     if date_sent is None:
         raise Broken("It has no date")
     subject = get("subject", "")
@@ -95,6 +88,8 @@ def read(block: bytes, received_at: datetime | None) -> Head:
         subject,
         date_sent,
         received_at,
+        # Nothing comes from the future, whatever it says.
+        date_sent if received_at is None or date_sent < received_at else received_at,
         message_id[:LONGEST_TEXT] if message_id else None,
         _list_id(list_id) if list_id else None,
         get("list-unsubscribe") or None,
@@ -213,34 +208,3 @@ def _name(text: str) -> str:
     if "=?" in text:
         text = decoded(text)
     return " ".join(text.split())[:LONGEST_NAME]
-
-
-def moment(value: str | None) -> datetime | None:
-    """A Date field in UTC; None if there is none, or one that no clock shows."""
-    if not value:
-        return None
-    try:
-        # As almost all write it: Mon, 16 Nov 2026 17:23:03 +0000. No reader is faster than that of ISO 8601.
-        if len(value) == 31 and value[3:5] == ", ":
-            return _sane(utc(value[12:16], value[8:11], value[5:7], value[17:25], value[26:]))
-    except (ValueError, KeyError, OverflowError):
-        pass
-    return None if " 0000 " in value else _odd_moment(value)  # the library takes the year 0 for 2000
-
-
-def utc(year: str, month: str, day: str, time: str, zone: str) -> datetime:
-    """A moment from its parts, such as 2026, Nov, 16, 17:23:03 and +0000; ValueError or KeyError if it is none."""
-    there = datetime.fromisoformat(f"{year}-{MONTH[month]}-{day}T{time}{zone[:3]}:{zone[3:]}")
-    return there.astimezone(UTC)
-
-
-def _sane(moment: datetime) -> datetime | None:
-    return moment if FIRST_YEAR <= moment.year <= LAST_YEAR else None
-
-
-def _odd_moment(value: str) -> datetime | None:
-    try:
-        there = parsedate_to_datetime(value[:LONGEST_NAME])
-        return _sane(there.replace(tzinfo=UTC) if there.tzinfo is None else there.astimezone(UTC))
-    except (ValueError, TypeError, IndexError, OverflowError, AttributeError):
-        return None

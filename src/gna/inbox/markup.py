@@ -13,7 +13,7 @@ from itertools import chain
 
 from gna.inbox import words
 from gna.inbox.forms import forms
-from gna.inbox.tags import Page, attribute, meant, shrunk, text_of
+from gna.inbox.tags import Page, attribute, letters, meant, shrunk, text_of
 from gna.inbox.ways import Link, Source
 from gna.inbox.words import Words
 
@@ -90,7 +90,7 @@ class _Links:
         """What they say."""
         # Most say the same: "Read more".
         values = list(dict.fromkeys(self._labels))
-        said = words.normal(meant(b" \0 ".join(values).decode("utf-8", "replace")))
+        said = words.normal(meant(letters(b" \0 ".join(values))))
         # Where an attribute has a `>` in it, the rest of the tag is among the words.
         return _Values(values, said, said.replace(">", " "))
 
@@ -105,7 +105,7 @@ class _Links:
     def addresses(self) -> _Values:
         """Where they lead."""
         values = list(map(b"".join, _HREF.findall(b" ".join([anchor[1] for anchor in self.anchors]))))
-        said = b"\0".join(values).decode("utf-8", "replace")
+        said = letters(b"\0".join(values))
         if "&#" in said:
             said = meant(said)
         # Most of an address are numbers, and tell nothing.
@@ -124,7 +124,7 @@ class _Links:
         return [anchor for anchor in self.anchors if any(value in anchor[1] for value in found)][-LOOKED_AT:]
 
 
-def links(html: str) -> list[Link]:
+def links(html: bytes) -> list[Link]:
     """The forms and links that speak of leaving; of the links the last of the mail first, which is in its footer.
 
     What is said in plain words needs no guessing: each further kind of link is looked for only if none was found.

@@ -33,6 +33,8 @@ _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 _NO_CHARSET = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"})
 _CUT_OFF = frozenset({"unexpected end of data", "incomplete multibyte sequence", "truncated data"})
 
+_READ = frozenset({"text/html", "text/plain"})
+
 Header = dict[str, list[str]]
 
 
@@ -41,7 +43,8 @@ class Opened:
     """A mail. The header's names are in lower case, and each has its values in the order of the mail, unfolded."""
 
     header: Header
-    html: str = ""
+    # In UTF-8, or in nobody knows what.
+    html: bytes = b""
     text: str = ""
 
 
@@ -49,7 +52,7 @@ class Opened:
 class _Said:
     """What was found so far, and how many parts may still be looked at."""
 
-    html: list[str] = field(default_factory=list)
+    html: list[bytes] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
     left: int = PARTS_MAX
 
@@ -59,7 +62,7 @@ def opened(raw: bytes) -> Opened:
     header, body = _halves(raw)
     said = _Said()
     _collect(header, body, said, depth=0)
-    return Opened(header, "\n".join(said.html), "\n".join(said.text))
+    return Opened(header, b"\n".join(said.html), "\n".join(said.text))
 
 
 def _halves(raw: bytes) -> tuple[Header, bytes]:
@@ -77,7 +80,10 @@ def _header(block: bytes) -> Header:
     for line in _LINE_END.split(_as_text(block, "utf-8")):
         name, colon, value = line.partition(":")
         if colon:
-            found.setdefault(name.strip().lower(), []).append(_FOLD.sub("", value).strip())
+            value = value.strip()
+            if "\n" in value or "\r" in value:
+                value = _FOLD.sub("", value)
+            found.setdefault(name.strip().lower(), []).append(value)
     return found
 
 
@@ -93,12 +99,14 @@ def _collect(header: Header, body: bytes, said: _Said, *, depth: int) -> None:
                     return
                 _collect(*_halves(part), said, depth=depth + 1)
         return
-    into = {"text/html": said.html, "text/plain": said.text}.get(media)
     # A mail within this one is somebody else's: its way out is not this sender's.
-    if into is None or _first(header, "content-disposition").lower().startswith("attachment"):
+    if media not in _READ or _first(header, "content-disposition").lower().startswith("attachment"):
         return
-    data = _unpacked(body, _first(header, "content-transfer-encoding").lower())
-    into.append(_as_text(data, _parameter(_CHARSET, kind)))
+    data, charset = _unpacked(body, _first(header, "content-transfer-encoding").lower()), _parameter(_CHARSET, kind)
+    if media == "text/html":
+        said.html.append(_as_utf8(data, charset))
+    else:
+        said.text.append(_as_text(data, charset))
 
 
 def _parts(body: bytes, separator: bytes) -> Iterator[bytes]:
@@ -155,6 +163,11 @@ def _from_base64(data: bytes) -> bytes:
 
 def _rest_of_base64(data: bytes) -> bytes:
     return binascii.a2b_base64(data + b"=" * (4 - len(data))) if len(data) > 1 else b""
+
+
+def _as_utf8(data: bytes, charset: str) -> bytes:
+    """The bytes in UTF-8. Whether those that claim to be are is not looked at: that is left to whoever reads some."""
+    return data if _known(charset) == "utf-8" else _as_text(data, charset).encode("utf-8", "replace")
 
 
 def _as_text(data: bytes, charset: str) -> str:

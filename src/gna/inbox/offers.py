@@ -29,7 +29,7 @@ def fields(values: Sequence[str]) -> list[str]:
     return list(islice((url for value in values for url in _items(value)), ITEMS_MAX))
 
 
-def in_body(html: str, text: str) -> tuple[Link, ...]:
+def in_body(html: bytes, text: str) -> tuple[Link, ...]:
     """The links and forms of a body that speak of leaving: the likeliest first, each once."""
     found = [*(markup.links(html) if html else ()), *(plain.links(text) if text else ())]
     # The same address as a link and as a form is two ways; in HTML and in text it is one.

@@ -19,8 +19,9 @@ from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox import accounts, arrivals, bodies, counting, credentials, heads, server
 from gna.inbox.arrivals import Place
 from gna.inbox.heads import Broken, Head
+from gna.inbox.moments import received
 from gna.inbox.sources.fetches import Answer, Dropped
-from gna.inbox.sources.imap import BODIES, HEADS, Mailbox, day, received
+from gna.inbox.sources.imap import BODIES, HEADS, Mailbox, day
 from gna.inbox.table import a
 from gna.inbox.table import accounts as table
 
@@ -29,7 +30,7 @@ logger = log.get(__name__)
 EVERYWHERE = "*"
 LONGEST_DAYS = 36_500
 # Written down together: so many mails, or what came within two seconds; and what so many bodies said.
-TOGETHER, SECONDS, BODIES_TOGETHER = 5000, 2.0, 200
+TOGETHER, SECONDS, BODIES_TOGETHER = 5000, 2.0, 500
 # Seconds before a lost connection is made again; what was written down in between starts them anew.
 WAITS = (1.0, 3.0, 10.0)
 NOTHING_COMES = "The mail server refuses every mail that is asked for; those before it are kept, try again later"
@@ -163,7 +164,7 @@ class _Work:
             accounts.locked(tx, self._account_id)
             place = arrivals.place(tx, self._account_id, name, opened.uid_validity)
         # A server answers `9:*` with the last mail also if that is the eighth.
-        asked = f"UID {place.seen_to + 1}:* SINCE {day(self._since)}"
+        asked = f"UID {place.seen_to + 1}:* {mailbox.since(self._since)}"
         found = [uid for uid in mailbox.search(asked) if uid > place.seen_to] if opened.exists else []
         self._store(mailbox, name, place, _chunks(found, HEADS), len(found), checkpoint=True)
         if place.seen_since and self._since < place.seen_since:
@@ -172,7 +173,7 @@ class _Work:
     def _before(self, mailbox: Mailbox, name: str, place: Place, seen_since: datetime) -> None:
         """What lies before the days that earlier scans asked for. Servers count days in their own time zone."""
         until = day(seen_since + timedelta(days=2))
-        found = mailbox.search(f"UID 1:{place.seen_to} SINCE {day(self._since)} BEFORE {until}")
+        found = mailbox.search(f"UID 1:{place.seen_to} {mailbox.since(self._since)} BEFORE {until}")
         with self._db.read() as tx:
             left = [uid for chunk in _chunks(found, HEADS) for uid in arrivals.unknown(tx, place, chunk)]
         self._store(mailbox, name, place, _chunks(left, HEADS), len(left), checkpoint=False)
@@ -184,7 +185,7 @@ class _Work:
     ) -> None:
         """What comes, and how far that brings us, is written down in one transaction."""
         done, told, began = 0, _Told(), time.monotonic()
-        write = partial(self._write, place, drain=mailbox.drain, checkpoint=checkpoint)
+        write = partial(self._write, place, checkpoint=checkpoint)
         try:
             for answer in mailbox.heads(chunks):
                 told.take(answer, mailbox.drain)
@@ -195,15 +196,15 @@ class _Work:
                 self._tell(Progress(name, "headers", done, total))
         except Unreachable:
             if told.last:
-                write(told, drain=_nothing)  # what came is not asked for again
+                write(told)  # what came is not asked for again
             raise
 
-    def _write(self, place: Place, told: "_Told", drain: Callable[[], None], *, checkpoint: bool) -> None:
+    def _write(self, place: Place, told: "_Told", *, checkpoint: bool) -> None:
         with self._db.write() as tx:
             accounts.locked(tx, self._account_id)
             if not arrivals.is_as_before(tx, place):
                 raise Dropped("The mail server numbered its mails anew in the middle of the scan")
-            new = arrivals.store(tx, place, _each(told.heads, drain), now=clock.now())
+            new = arrivals.store(tx, place, told.heads, now=clock.now())
             if checkpoint:
                 arrivals.seen(tx, place, to=told.last, since=self._since)
         self.new += new
@@ -257,10 +258,7 @@ class _Told:
         self.errors = self.last = 0
 
     def take(self, answer: Answer, drain: Callable[[], None]) -> None:
-        # A server may have a mail that it cannot read itself. If that is all there is, the next scan tries it again.
-        if len(answer.refused) < len(answer.asked):
-            self.last = answer.asked[-1]
-        elif len(answer.asked) > 1:
+        if len(answer.refused) == len(answer.asked) > 1:
             raise Unreachable(NOTHING_COMES)
         self.errors += len(answer.refused)
         for mail in _each(answer.fetched, drain):
@@ -271,6 +269,9 @@ class _Told:
             except Exception as error:  # one broken mail must not keep the others from being read
                 self.errors += 1
                 logger.warning("The header of a mail cannot be read", kind=type(error).__name__)
+        # A server may have a mail that it cannot read itself. If that is all there is, the next scan tries it again.
+        if len(answer.refused) < len(answer.asked):
+            self.last = answer.asked[-1]
 
 
 def _each(some: Sequence[One], drain: Callable[[], None]) -> Iterator[One]:
@@ -278,10 +279,6 @@ def _each(some: Sequence[One], drain: Callable[[], None]) -> Iterator[One]:
     for start in range(0, len(some), arrivals.BATCH):
         drain()
         yield from some[start : start + arrivals.BATCH]
-
-
-def _nothing() -> None:
-    """The connection is lost."""
 
 
 def _chunks(uids: list[int], size: int) -> Iterator[list[int]]:

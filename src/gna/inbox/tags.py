@@ -79,11 +79,12 @@ class _Spans:
 
 
 class Page:
-    """The bytes of a page, as they are and in lower case."""
+    """The bytes of a page, as they are and in lower case. They become letters only where somebody looks: for all of it
+    that would take as long as all else."""
 
-    def __init__(self, html: str) -> None:
-        self.raw = html.encode("utf-8", "replace")
-        self.low = self.raw.lower()
+    def __init__(self, html: bytes) -> None:
+        self.raw = html
+        self.low = html.lower()
         self._comments = _Spans(self.low, b"<!--", b"-->")
         self._scripts = _Spans(self.low, b"<script", b"</script")
         # Where elements end; several links may be in one.
@@ -191,9 +192,17 @@ def _same(name: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"<(/?)" + name + rb"[\s/>]")
 
 
+def letters(piece: bytes) -> str:
+    """A piece of a page as text; where it is not UTF-8, somebody forgot to say so."""
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return piece.decode("latin-1")
+
+
 def attribute(value: bytes) -> str:
     """The value of an attribute as it is meant."""
-    text = value.decode("utf-8", "replace")
+    text = letters(value)
     return _ENTITY.sub(lambda found: unescape(found[0]), text) if "&" in text else text
 
 
@@ -202,7 +211,7 @@ def text_of(markup: bytes) -> str:
     # Behind the last comment nobody looks for the end of another one.
     before, end, after = markup.rpartition(b"-->")
     text = _MARKUP.sub(_between, before + end) + _MARKUP_ALONE.sub(_between, after)
-    return meant(text.decode("utf-8", "replace"))
+    return meant(letters(text))
 
 
 def _between(markup: re.Match[bytes]) -> bytes:

@@ -50,19 +50,30 @@ class Fetches:
     def answers(self, chunks: Iterable[Sequence[int]]) -> Iterator[Answer]:
         """Ask for several chunks ahead; what belongs to a later one is kept until its turn."""
         waiting, sent = iter(chunks), deque[tuple[bytes, Sequence[int]]]()
-        while True:
-            sent.extend((self._ask(chunk), chunk) for chunk in islice(waiting, AHEAD - len(sent)))
-            if not sent:
-                return
+        lost = self._ask_ahead(waiting, sent)
+        while sent:
             tag, chunk = sent.popleft()
             try:
-                refused = [] if self._is_granted(tag) else self._refused(chunk)
+                refused = [] if self._came(tag, chunk) else self._refused(chunk)
             except KeptBack:
                 # Up to the first that is missing they need not be asked for again.
                 if came := list(takewhile(self._found.__contains__, chunk)):
                     yield Answer(came, self._taken(came), ())
                 raise
             yield Answer(chunk, self._taken(chunk), refused)
+            lost = lost or self._ask_ahead(waiting, sent)
+        if lost:
+            raise lost
+        for tag in tuple(self._tags):
+            self._end_of(tag)
+
+    def _ask_ahead(self, waiting: Iterator[Sequence[int]], sent: deque[tuple[bytes, Sequence[int]]]) -> OSError | None:
+        """Ask for more. That the connection is lost is told in the end: what came before that is read first."""
+        try:
+            sent.extend((self._ask(chunk), chunk) for chunk in islice(waiting, AHEAD - len(sent)))
+        except OSError as error:
+            return error
+        return None
 
     def _ask(self, uids: Sequence[int]) -> bytes:
         tag = self._send(f"UID FETCH {ranges(uids)} ({self._items})")
@@ -83,17 +94,29 @@ class Fetches:
             refused += [uid for uid, tag in alone if not self._is_granted(tag)]
         return refused
 
+    def _came(self, tag: bytes, uids: Sequence[int]) -> bool:
+        """Read until these are here, or their command has ended: a server may end many together, and much later."""
+        self._collect(tag, uids)
+        return tag not in self._ended or self._is_granted(tag)
+
+    def _is_here(self, uids: Sequence[int]) -> bool:
+        # Nearly always the last of them is the last to come.
+        return bool(uids) and uids[-1] in self._found and all(uid in self._found for uid in uids)
+
     def _is_granted(self, tag: bytes) -> bool:
-        """Read until this command has ended."""
-        self._collect(tag)
-        self._tags.discard(tag)
-        status = self._ended.pop(tag)
+        status = self._end_of(tag)
         if NOT_NOW.match(status):
             raise KeptBack("The mail server gives no mails for now; what it gave is kept, try again later")
         return status[:2].upper() == b"OK"
 
-    def _collect(self, tag: bytes) -> None:
-        """Remember which mails came, and how other commands ended."""
+    def _end_of(self, tag: bytes) -> bytes:
+        """Read until this command has ended; says how."""
+        self._collect(tag)
+        self._tags.discard(tag)
+        return self._ended.pop(tag)
+
+    def _collect(self, tag: bytes, wanted: Sequence[int] = ()) -> None:
+        """Remember which mails came, and how commands ended, up to the end of this one or until all wanted are here."""
         uids, found, readline, read = self._uids, self._found, self._imap.readline, self._imap.read
         patience = patiently()
         while tag not in self._ended:
@@ -101,6 +124,8 @@ class Fetches:
             for mail in self._imap.whole():
                 if mail.uid in uids:
                     found[mail.uid] = mail
+            if self._is_here(wanted):
+                return
             line = readline()
             literal = LITERAL.search(line)
             if literal is None:

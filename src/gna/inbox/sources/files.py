@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from gna import clock
 from gna.errors import GnaError, NotFound, Refused
-from gna.inbox import heads
+from gna.inbox import heads, moments
 from gna.inbox.heads import Broken, Head
 from gna.inbox.sources.folder_names import is_usually_skipped
 
@@ -123,7 +124,7 @@ def _single(path: Path) -> Found:
 
     try:
         with path.open("rb") as file:
-            written = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+            written = clock.iso(datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC))
             block = file.read(HEADER)
             if not END_OF_HEADER.search(block):
                 block += file.read(LARGEST)
@@ -151,7 +152,7 @@ def _mbox(file: IO[bytes]) -> Iterator[Found]:
         yield from _wanted(lines, came)
 
 
-def _wanted(lines: list[bytes], came: datetime | None) -> Iterator[Found]:
+def _wanted(lines: list[bytes], came: str | None) -> Iterator[Found]:
     raw = ESCAPED.sub(rb"\1", b"".join(lines))
     header = _header(raw)
     labels = LABELS.search(header)
@@ -160,7 +161,7 @@ def _wanted(lines: list[bytes], came: datetime | None) -> Iterator[Found]:
         yield _found(raw, came, lambda: raw)
 
 
-def _found(raw: bytes, came: datetime | None, whole: Raw) -> Found:
+def _found(raw: bytes, came: str | None, whole: Raw) -> Found:
     try:
         return heads.read(_header(raw), came), whole
     except Broken as broken:
@@ -174,12 +175,9 @@ def _header(raw: bytes) -> bytes:
     return raw[: end.end()] if end else raw
 
 
-def _stamp(line: bytes) -> datetime | None:
+def _stamp(line: bytes) -> str | None:
     found = STAMP.search(line)
     if found is None:
         return None
     month, day, time, zone, year = (part.decode("ascii", "replace") if part else "" for part in found.groups())
-    try:
-        return heads.utc(year, month, day.zfill(2), time, zone or "+0000")
-    except (ValueError, KeyError, OverflowError):
-        return None
+    return moments.text(year, month, day.zfill(2), time, zone or "+0000")

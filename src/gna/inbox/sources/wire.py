@@ -6,6 +6,7 @@ import select
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from gna.errors import Unreachable
@@ -84,10 +85,12 @@ class _Buffered:
 
     def drain(self) -> None:
         """Take what has come without waiting: a server whose words nobody takes stops to work."""
-        if self._drained < MOST and select.select((self.sock,), (), (), 0)[0]:
-            data = self.sock.recv(AT_ONCE)
-            self._later.append(data)
-            self._drained += len(data)
+        # That the connection is lost is told to whoever waits for more.
+        with suppress(OSError):
+            if self._drained < MOST and select.select((self.sock,), (), (), 0)[0]:
+                data = self.sock.recv(AT_ONCE)
+                self._later.append(data)
+                self._drained += len(data)
 
     def _begin_anew(self) -> None:
         """What came before a connection was encrypted is no part of it."""
