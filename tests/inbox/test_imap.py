@@ -86,6 +86,78 @@ def test_what_comes_for_a_later_command_is_kept_for_it() -> None:
     assert found == [([1], [1]), ([2], [2])]
 
 
+def test_mails_need_not_wait_for_the_end_of_their_command() -> None:
+    held: list[str] = []
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        if not command.startswith("UID FETCH"):
+            return [*(f"{held.pop(0)} OK" for _ in [*held]), f"{tag} OK done"] if command.startswith("NOOP") else None
+        held.append(tag)
+        uid = command.split()[2]
+        return [f'* {uid} FETCH (UID {uid} INTERNALDATE "" BODY[] {{2}}\r\nhi)']
+
+    with a_server(answers) as raw, opened(raw) as mailbox:
+        some = mailbox.bodies([[1], [2], [3]])
+        assert [[mail.uid for mail in next(some).fetched] for _ in range(3)] == [[1], [2], [3]]
+        # Then all the ends are waited for: the next command is answered by its own.
+        mailbox._send("NOOP")
+        assert not list(some)
+        assert not held
+        assert mailbox._line() == b"G4 OK done\r\n"
+
+
+def test_a_connection_that_is_lost_while_more_is_asked_for_gave_what_it_gave() -> None:
+    asked: list[str] = []
+
+    def send(command: str) -> bytes:
+        asked.append(command)
+        if len(asked) == 3:
+            raise BrokenPipeError
+        return b"G%d " % len(asked)
+
+    there, here = socket.socketpair()
+    imap = wire.Plain.__new__(wire.Plain)
+    imap.sock = here
+    there.sendall(b"".join(b'* %d FETCH (UID %d INTERNALDATE "" BODY[] {2}\r\nhi)\r\n' % (n, n) for n in (1, 2)))
+    came = Fetches(imap, send, "BODY.PEEK[]").answers([[1], [2], [3]])
+    assert [next(came).asked, next(came).asked] == [[1], [2]]
+    with pytest.raises(BrokenPipeError):
+        next(came)
+    there.close()
+    here.close()
+
+
+AFTERWARDS = "IMAP4rev1 ESEARCH WITHIN"
+WELCOMES = {
+    "with its welcome": [f"OK [CAPABILITY {AFTERWARDS}] welcome"],
+    "when it is asked": ["OK welcome"],
+}
+
+
+@pytest.mark.parametrize("welcome", WELCOMES.values(), ids=WELCOMES.keys())
+def test_a_server_tells_what_it_can_once_somebody_is_logged_in(welcome: list[str]) -> None:
+    said: list[str] = []
+
+    def answers(tag: str, command: str) -> list[str | bytes] | None:
+        said.append(command)
+        if command.startswith("LOGIN"):
+            return [f"{tag} {line}" for line in welcome]
+        if command == "CAPABILITY" and len(said) > 1:
+            return [f"* CAPABILITY {AFTERWARDS}", f"{tag} OK done"]
+        return ["* ESEARCH UID ALL 7,9:10", f"{tag} OK done"] if "SEARCH" in command else None
+
+    with a_server(answers, capabilities="IMAP4rev1") as raw, opened(raw) as mailbox:
+        since = mailbox.since(clock.now() - timedelta(days=30))
+        assert mailbox.search(f"UID 1:* {since}") == [7, 9, 10]
+    assert since in ("YOUNGER 2592000", "YOUNGER 2592001")
+    assert any(command.startswith("UID SEARCH RETURN (ALL)") for command in said)
+
+
+def test_a_server_that_reckons_in_days_is_asked_in_days() -> None:
+    with a_server(nothing) as raw, opened(raw) as mailbox:
+        assert mailbox.since(datetime(2026, 11, 5, tzinfo=UTC)) == "SINCE 5-Nov-2026"
+
+
 def test_a_server_that_refuses_some_mails_is_asked_for_each_that_did_not_come() -> None:
     script = Script(dict.fromkeys(range(1, 41), b"hi"))
     script.refused = {3, 27}
