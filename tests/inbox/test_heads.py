@@ -148,6 +148,34 @@ def test_the_quick_reader_of_dates_agrees_with_the_library(moment: datetime, min
         assert moments.sent(written) == clock.iso(expected.replace(tzinfo=expected.tzinfo or UTC))
 
 
+DAYS = ("16 Nov 2026", "31 Feb 2026", " 1 Jan 1971", "31 Dec 2099", "16 nov 2026", "١٦ Nov 2026")
+HOURS, RESTS = ("17", "23", "00", "24", "1٧"), (":23:03", ":59:60", ":2303", ":23:0", "2303.5")
+ZONES = (" +0000", " -0000", " +0200", " -1200", " +0530", " +0530:00", " +05300", " +2400", "+00000", " GMT")
+PARTS = st.tuples(*map(st.sampled_from, (DAYS, HOURS, RESTS, ZONES)))
+
+
+@given(st.lists(PARTS, max_size=6), PARTS)
+def test_what_another_mail_says_changes_no_date(others: list[tuple[str, ...]], mine: tuple[str, ...]) -> None:
+    """Whatever is remembered: a moment is read as if it were the first."""
+
+    def read(parts: tuple[str, ...]) -> tuple[str | None, str | None]:
+        day, hour, rest, zone = parts
+        internal = f"{day.replace(' ', '-')} {hour}{rest}{zone}".encode()
+        return moments.sent(f"Mon, {day} {hour}{rest}{zone}"), moments.received(internal)
+
+    def forget() -> None:
+        moments._hours.clear()
+        moments._minutes.clear()
+
+    forget()
+    alone = read(mine)
+    forget()
+    for other in others:
+        read(other)
+    assert read(mine) == alone
+    assert len(moments._minutes) <= 2 * 3600
+
+
 names = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30).map(
     lambda text: " ".join(text.split())
 )

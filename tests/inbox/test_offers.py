@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gna.inbox import markup
 from gna.inbox.offers import FIELD_MAX, LINKS_MAX, fields, in_body, of_mail
 from gna.inbox.ways import Form, Link, Source
 from tests.inbox.kept import CASES, expected_of
@@ -404,6 +405,32 @@ def test_letters_are_read_however_they_are_written(charset: str, data: bytes) ->
     kind = f"text/html; charset={charset}" if charset else "text/html"
     offers, _ = of_mail(f"From: a@example.com\r\nContent-Type: {kind}\r\n\r\n".encode() + data)
     assert [link.url for link in offers.body] == ["https://example.com/u?%s"]
+
+
+def _bordering(at: int) -> bytes:
+    """A page of which the last part, that is looked at first, begins within a letter of a label."""
+    label = LINK.encode() + b'<a href="https://example.com/x">' + "ж".encode() * 300
+    after = markup.FOOTER - (len(label) - label.index("ж".encode()) - at)
+    return label + b"</a>" + b"x" * (after - 4)
+
+
+AFTER = '<a href="https://example.com/u?%s">Ici</a> pour vous désabonner'
+HERE = '<p>%s <a href="https://example.com/u?%s">здесь</a></p>'
+HALVES = {
+    "in the words before": HERE.replace("%s", "ж" * 2000 + "! чтобы отписаться от рассылки, нажмите", 1).encode(),
+    "in the words after": '<a href="https://example.com/u?%s">Ici</a> pour vous désabonner'.encode()
+    + b"x\xc3\xa9" * 2000,
+    "in the next label": LINK.encode() + b'<a href="https://example.com/x">Actualit\xc3',
+    "in the next picture": LINK.encode() + b'<a href="https://example.com/x"><img alt="caf\xc3',
+    "where the last part begins": _bordering(3),
+    "where the last part begins, too": _bordering(4),
+    "in another part": LINK.encode() + b'<p><a href="https://example.com/x">Soci\xe9t\xe9</a>',
+}
+
+
+@pytest.mark.parametrize("html", HALVES.values(), ids=HALVES.keys())
+def test_half_a_letter_hides_nothing(html: bytes) -> None:
+    assert [link.url for link in in_body(html, "")] == ["https://example.com/u?%s"]
 
 
 @given(html=st.text("<>/a =\"'hrefimgtduns&;#-!0", max_size=300), text=st.text(max_size=200))

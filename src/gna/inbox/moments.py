@@ -5,7 +5,7 @@ Every mail has two of them, and thousands of mails share an hour and a zone: the
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import AnyStr
 
 from gna import clock
 
@@ -43,7 +43,8 @@ def received(written: bytes) -> str | None:
     except KeyError:
         pass
     line = written.decode("latin-1")
-    found = text(line[7:11], line[3:6], line[:2].replace(" ", "0"), line[12:20], line[21:])
+    day = f"0{line[1:2]}" if line.startswith(" ") else line[:2]
+    found = text(line[7:11], line[3:6], day, line[12:20], line[21:])
     return _remembered(written[:14], written[14:20], written[20:], found) if found else None
 
 
@@ -61,8 +62,9 @@ def parsed(stored: str) -> datetime:
     return datetime.fromisoformat(stored)
 
 
-def _remembered(hour: Any, rest: Any, zone: Any, found: str) -> str:
-    if zone[-2:] in ("00", b"00"):
+def _remembered(hour: AnyStr, rest: AnyStr, zone: AnyStr, found: str) -> str:
+    written = rest if isinstance(rest, str) else rest.decode("latin-1")
+    if len(zone) == 6 and found[13:19] == written:
         if len(_hours) >= REMEMBERED:
             _hours.clear()
         _hours[hour + zone], _minutes[rest] = found[:13], found[13:]

@@ -164,7 +164,7 @@ class _Work:
             accounts.locked(tx, self._account_id)
             place = arrivals.place(tx, self._account_id, name, opened.uid_validity)
         # A server answers `9:*` with the last mail also if that is the eighth.
-        asked = f"UID {place.seen_to + 1}:* {mailbox.since(self._since)}"
+        asked = f"UID {place.seen_to + 1}:* SINCE {day(self._since)}"
         found = [uid for uid in mailbox.search(asked) if uid > place.seen_to] if opened.exists else []
         self._store(mailbox, name, place, _chunks(found, HEADS), len(found), checkpoint=True)
         if place.seen_since and self._since < place.seen_since:
@@ -173,7 +173,7 @@ class _Work:
     def _before(self, mailbox: Mailbox, name: str, place: Place, seen_since: datetime) -> None:
         """What lies before the days that earlier scans asked for. Servers count days in their own time zone."""
         until = day(seen_since + timedelta(days=2))
-        found = mailbox.search(f"UID 1:{place.seen_to} {mailbox.since(self._since)} BEFORE {until}")
+        found = mailbox.search(f"UID 1:{place.seen_to} SINCE {day(self._since)} BEFORE {until}")
         with self._db.read() as tx:
             left = [uid for chunk in _chunks(found, HEADS) for uid in arrivals.unknown(tx, place, chunk)]
         self._store(mailbox, name, place, _chunks(left, HEADS), len(left), checkpoint=False)

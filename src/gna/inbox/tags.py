@@ -1,5 +1,6 @@
 """The HTML of a mail as its tags: read one at a time, and only where somebody looks."""
 
+import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -193,11 +194,18 @@ def _same(name: bytes) -> re.Pattern[bytes]:
 
 
 def letters(piece: bytes) -> str:
-    """A piece of a page as text; where it is not UTF-8, somebody forgot to say so."""
-    try:
-        return piece.decode()
-    except UnicodeDecodeError:
-        return piece.decode("latin-1")
+    """A piece of a page as text. What in it is not UTF-8 is half a letter, or Latin-1 that nobody spoke of; the rest of
+    the piece is none the worse for it."""
+    return piece.decode("utf-8", LATIN)
+
+
+def _latin(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+LATIN = "gna.latin-1"
+codecs.register_error(LATIN, _latin)
 
 
 def attribute(value: bytes) -> str:

@@ -10,8 +10,8 @@ from gna.errors import Unreachable
 from gna.inbox.sources.folder_names import ranges
 from gna.inbox.sources.wire import Encrypted, Fetched, Plain, patiently
 
-# How many commands are on their way at a time.
-AHEAD = 16
+# How many commands are on their way at a time, and how much of a server's last word on one is kept.
+AHEAD, STATUS = 16, 100
 LITERAL = re.compile(rb"\{(\d+)\+?\}\r?\n$")
 UID = re.compile(rb"[( ]UID (\d{1,10})\b")
 RECEIVED = re.compile(rb'INTERNALDATE "([^"]{20,30})"')
@@ -150,7 +150,7 @@ class Fetches:
             if status[:3].upper() == b"BAD":
                 raise Unreachable("The mail server does not understand how we ask for mails")
             if tag + b" " in self._tags:
-                self._ended[tag + b" "] = status
+                self._ended[tag + b" "] = status[:STATUS]
         elif content := INLINE.search(line):
             self._keep(UID.search(line), RECEIVED.search(line), re.sub(rb"\\(.)", rb"\1", content[1] or b""))
 

@@ -5,7 +5,6 @@ the server is paid for once and not for each command.
 """
 
 import imaplib
-import math
 import socket
 import ssl
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,6 @@ from itertools import count
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from gna import clock
 from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox.heads import FIELDS
 from gna.inbox.moments import MONTHS
@@ -66,7 +64,7 @@ class Mailbox:
             self._imap.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
                 _log_in(self._imap, server, user, secret)
-                _ask_what_it_can(self._imap)
+                _hear_what_it_can(self._imap)
                 self._imap.sock.settimeout(patience)
             except BaseException:
                 with suppress(OSError):
@@ -117,13 +115,6 @@ class Mailbox:
             names = self.folders()
         more = ", …" if len(names) > NAMED else ""
         return f"; it has: {', '.join(names[:NAMED])}{more}" if names else ""
-
-    def since(self, moment: datetime) -> str:
-        """How to search for mails that came since then. To reckon in seconds is much less work for a server than to
-        reckon in days of its time zone."""
-        if "WITHIN" in self._imap.capabilities:
-            return f"YOUNGER {math.ceil((clock.now() - moment).total_seconds())}"
-        return f"SINCE {day(moment)}"
 
     def search(self, criteria: str) -> list[int]:
         """The UIDs of the mails that match, in ascending order."""
@@ -217,10 +208,10 @@ def _log_in(imap: imaplib.IMAP4, server: Server, user: str, secret: str) -> None
         raise Refused(WHAT_TO_DO) from None
 
 
-def _ask_what_it_can(imap: imaplib.IMAP4) -> None:
-    """A server tells more once somebody is logged in: mostly with its welcome, else it is asked."""
-    said = imap.response("CAPABILITY")[1][-1] or imap.capability()[1][-1]
-    imap.capabilities = tuple(said.decode("ascii", "replace").upper().split())
+def _hear_what_it_can(imap: imaplib.IMAP4) -> None:
+    """Most servers can more once somebody is logged in, and say so with their welcome."""
+    if said := imap.response("CAPABILITY")[1][-1]:
+        imap.capabilities = tuple(said.decode("ascii", "replace").upper().split())
 
 
 @contextmanager
@@ -235,7 +226,9 @@ def _told(server: Server, *, hint: str = "") -> Iterator[None]:
             "name its authority in SSL_CERT_FILE"
         ) from None
     except ssl.SSLError:
-        raise Unreachable(f"{where} does not speak TLS here; does tls= in its address fit the port?") from None
+        if not hint:
+            raise Dropped(f"{where} ended the connection") from None
+        raise Unreachable(f"{where} does not speak TLS here{hint}") from None
     except TimeoutError:
         raise Dropped(f"{where} did not answer in time{hint}") from None
     except socket.gaierror:
