@@ -135,9 +135,10 @@ def test_an_encrypted_connection_that_is_lost_can_be_made_again(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
 
     def does(connection: socket.socket) -> None:
-        with certificate.for_server().wrap_socket(connection, server_side=True) as there:
+        there = certificate.for_server().wrap_socket(connection, server_side=True)
+        with there, there.makefile("rb") as lines:
             there.sendall(b"* OK hello\r\n")
-            for line in there.makefile("rb"):
+            for line in lines:
                 tag, _, command = line.rstrip().partition(b" ")
                 if command.startswith(b"UID FETCH"):
                     there.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

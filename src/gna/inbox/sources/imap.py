@@ -79,9 +79,10 @@ class Mailbox:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError, imaplib.IMAP4.error):
-            if kind is None:
+        if kind is None:
+            with suppress(OSError, imaplib.IMAP4.error):
                 self._send("LOGOUT")  # whose answer nobody waits for
+        with suppress(OSError, imaplib.IMAP4.error):
             self._imap.shutdown()
 
     def folders(self) -> list[str]:
