@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 
 import pytest
 import sqlalchemy as sa
@@ -15,6 +16,8 @@ from gna.errors import NotFound, Refused, Unreachable
 from gna.inbox import accounts, arrivals, heads, offers, scan, subscriptions
 from gna.inbox.scan import Progress
 from gna.inbox.sources import imap as imap_source
+from gna.inbox.sources.fetches import Dropped
+from gna.inbox.sources.imap import Mailbox
 from gna.inbox.table import a, m, mails
 from tests.inbox.post import Letter, letters
 from tests.inbox.scanning import POINTS, Box, a_letter, killed
@@ -357,6 +360,20 @@ def test_a_lost_connection_is_made_again(box: Box, monkeypatch: pytest.MonkeyPat
         # What was written down before is not asked for again.
         assert asked(wire).count(b"1:50") == 1
     assert len(box.mails()) == 600
+
+
+def test_a_connection_that_is_lost_while_mails_are_read_hides_none(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "WAITS", (0.01, 0.01))
+    box.receives(*some(300))
+    usual, turns = Mailbox.drain, count(1)
+
+    def drain(mailbox: Mailbox) -> None:
+        if next(turns) == 3:
+            raise Dropped("The connection was reset")
+        usual(mailbox)
+
+    monkeypatch.setattr(Mailbox, "drain", drain)
+    assert box.scan().new == 300
 
 
 def test_two_scans_at_once_are_harmless(box: Box) -> None:
