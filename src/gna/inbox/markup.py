@@ -143,17 +143,19 @@ def links(html: bytes) -> list[Link]:
 def _kinds(page: Page) -> Iterator[Iterable[str]]:
     start = max(len(page.low) - FOOTER, 0)
     footer = _Links(page, list(_ANCHOR.finditer(page.low, start)))
-    found = list(_by_words(footer))
-    # Who can leave by a page often can by a mail, too, which says so only in its address.
-    if not found or page.low.rfind(b"mailto:", start) >= 0:
-        found += _by_address(footer)
-    yield found
-    yield from (kind(footer) for kind in (_by_context, _by_pictures))
+    if footer.anchors:
+        found = list(_by_words(footer))
+        # Who can leave by a page often can by a mail, too, which says so only in its address.
+        if not found or page.low.rfind(b"mailto:", start) >= 0:
+            found += _by_address(footer)
+        yield found
+        yield from (kind(footer) for kind in (_by_context, _by_pictures))
     before = _Links(page, list(_ANCHOR.finditer(page.low, 0, start)))
-    yield _by_words(before)
     top = _Links(page, before.anchors[:TOP])
-    yield from (kind(top) for kind in (_by_address, _by_context, _by_pictures) if top.anchors)
-    yield chain(_by_choice(footer), _by_choice(top))
+    if before.anchors:
+        yield _by_words(before)
+        yield from (kind(top) for kind in (_by_address, _by_context, _by_pictures))
+    yield chain(*(_by_choice(links) for links in (footer, top) if links.anchors))
 
 
 def _leads_nowhere(url: str) -> bool:
