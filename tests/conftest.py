@@ -249,7 +249,7 @@ def _sqlite_databases(folder: Path) -> Databases:
 
     def drop(url: str) -> None:
         for file in folder.glob(f"{Path(url.removeprefix('sqlite:///')).name}*"):
-            file.unlink()
+            file.unlink(missing_ok=True)  # a thread that is still closing it may be faster
 
     return Databases("sqlite", empty, migrated, drop)
 

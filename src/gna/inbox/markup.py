@@ -20,7 +20,7 @@ from gna.inbox.words import Words
 # Up to where a link's own words are a label, and those around it are about it.
 LABEL_MAX = 150
 BEFORE_MAX, AFTER_MAX = 250, 150
-AROUND_MAX = 3000
+AROUND_MAX, NEAR = 3000, 500
 # A link that does not say so in words counts only at the end of a mail, or among its first: stories are between them.
 FOOTER = 12_000
 TOP = 5
@@ -33,7 +33,6 @@ _ANCHOR = re.compile(rb"<a(?:rea)?[\s/]([^<]*+(?:<(?!/?a(?:rea)?[\s>/])[^<]*+)*)
 _TEXT = re.compile(rb">([^<]++)")
 _VALUE = rb"""\s*+=\s*+(?:"([^"]*+)|'([^']*+)|([^\s>"']++))"""
 _HREF = re.compile(rb"href" + _VALUE)
-_URL_WORDS = re.compile("[a-z][a-z/_-]{4,}+")
 _SPEAKING = {name: re.compile(name + _VALUE) for name in (b"alt", b"title", b"aria-label")}
 _BOUND = re.compile(
     rb"<(?:/?(?:td|th|tr|table|tbody|div|p|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|form|section|header|footer"
@@ -108,8 +107,9 @@ class _Links:
         said = letters(b"\0".join(values))
         if "&#" in said:
             said = meant(said)
-        # Most of an address are numbers, and tell nothing.
-        return _Values(values, said, " ".join(set(_URL_WORDS.findall(said))))
+        # Most of an address are numbers, and tell nothing. Without them the many of one mail are the same few.
+        few = " ".join(set(said.translate(words.NO_HEX).split("\0")))
+        return _Values(values, said, said if words.ADDRESSES.said(few) else "")
 
     def saying(self, phrases: Collection[str]) -> list[Anchor]:
         """The last of them that seem to say one of these."""
@@ -242,7 +242,9 @@ def _about_leaving(page: Page, anchor: Anchor) -> bool:
 
 
 def _before(markup: bytes) -> str:
-    bound = deque(_BOUND.finditer(markup), maxlen=1)
+    # Mostly the last one is near.
+    bound = deque(_BOUND.finditer(markup, max(len(markup) - NEAR, 0)), maxlen=1)
+    bound = bound or deque(_BOUND.finditer(markup), maxlen=1)
     text = words.normal(text_of(markup[bound[0].start() :] if bound else markup))[-BEFORE_MAX:]
     if not (bound and bound[0][1]):
         return text

@@ -172,6 +172,9 @@ GOING = Words(_GOING)
 CHOOSE = Words(_CHOOSE)
 LEAVE_URL = Words(_LEAVE_URL)
 CHOOSE_URL = Words(_CHOOSE_URL)
+# What is left of an address without its numbers, of which many are hexadecimal; and of what it may say.
+NO_HEX = dict.fromkeys(map(ord, "0123456789abcdef"))
+ADDRESSES = Words(f"{_LEAVE_URL} | {_CHOOSE_URL}".translate(NO_HEX))
 HERE = frozenset(normal(_HERE).split())
 HERE_PARTS = Words(_HERE_PARTS)
 # A link that says more says what it is for.
