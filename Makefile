@@ -15,7 +15,9 @@ run: .venv/run.stamp ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mail
 	@DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox DISABLE_AUTH=true \
 	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" exec $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
 
+# Compiled first, for the hundreds of times that tests start gna.
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
+	@$(BIN)/python -m compileall -q src
 	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 test docs: export PYTHONDONTWRITEBYTECODE = 1

@@ -14,6 +14,7 @@ from typing import Self
 
 import httpx2
 
+from tests import asking
 from tests.servers import free_port
 
 INHERITED = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
@@ -62,7 +63,7 @@ class Gna:
     def status(self, path: str) -> int:
         """The status of a GET, 0 if nobody answers."""
         try:
-            return httpx2.get(self.url + path, timeout=15).status_code
+            return asking.get(self.url + path, timeout=15).status_code
         except httpx2.TransportError:
             if self.process.poll() is not None:
                 raise AssertionError(f"gna has stopped:\n{self.log.read_text()}") from None
@@ -87,7 +88,7 @@ class Gna:
     def subscribe(self, email: str) -> httpx2.Response:
         """A visitor signs up, from an IP of their own."""
         ip = str(ipaddress.ip_address("10.0.0.0") + next(self._visitors))
-        return httpx2.post(
+        return asking.post(
             f"{self.url}/api/subscribe", json={"email": email}, headers={"X-Forwarded-For": ip}, timeout=30
         )
 

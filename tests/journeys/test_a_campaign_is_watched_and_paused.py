@@ -34,7 +34,7 @@ def gna(server: ScriptedSmtp, start: Callable[..., Gna], database_url: str) -> G
 
 @pytest.fixture
 def desk(gna: Gna, db: Database) -> Iterator[Desk]:
-    with httpx2.Client(base_url=gna.url, timeout=30) as client:
+    with httpx2.Client(base_url=gna.url, timeout=30, verify=False) as client:
         yield Desk(client, db)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, TimeoutError, expect
 
 from gna.db import Database
 from gna.subscribers.lists import Leaving
 from gna.subscribers.table import subscribers
+from tests import asking
 from tests.conftest import Databases
 from tests.factories import count, the_subscriber
 from tests.journeys.looks import accessible
@@ -97,7 +97,7 @@ class Reader:
         """Wait for a mail, and open it in the mailbox."""
         address = f"{self.gna.url}/admin/mailbox"
         newest = re.compile(rf"<h2>{re.escape(subject)}</h2>\s*<p class=\"muted\">To {re.escape(to)}</p>")
-        until(lambda: newest.search(httpx2.get(address).text), 10, lambda: f"no {subject!r} to {to}")
+        until(lambda: newest.search(asking.get(address).text), 10, lambda: f"no {subject!r} to {to}")
         self.page.goto(address)
 
     def clicks_in_mail(self, link: str) -> None:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx2
 from playwright.sync_api import Page, expect
 
 from gna.db import Database
+from tests import asking
 from tests.factories import the_subscriber
 from tests.journeys.looks import accessible
 from tests.running import Gna, until
@@ -15,7 +15,7 @@ from tests.running import Gna, until
 
 def link_in_mailbox(gna: Gna) -> str:
     """The confirmation link on the mailbox page."""
-    found = re.search(r'href="([^"]*/confirm\?token=[^"]*)"', httpx2.get(f"{gna.url}/admin/mailbox").text)
+    found = re.search(r'href="([^"]*/confirm\?token=[^"]*)"', asking.get(f"{gna.url}/admin/mailbox").text)
     return found[1] if found else ""
 
 
@@ -27,7 +27,7 @@ def test_with_nothing_but_http(start: Callable[..., Gna], database_url: str) -> 
     until(lambda: link_in_mailbox(gna), within=5)
     link = link_in_mailbox(gna)
     assert link.startswith(gna.url)
-    landed = httpx2.get(link, follow_redirects=True)
+    landed = asking.get(link, follow_redirects=True)
     assert (landed.status_code, landed.url.path) == (200, "/confirmed")
     db = Database(database_url)
     with db.read() as tx:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from gna.db import Database
+from tests import asking
 from tests.factories import readers, the_subscriber
 from tests.journeys.looks import accessible
 from tests.running import Gna, until
@@ -34,14 +34,14 @@ def gna(start: Callable[..., Gna], server: ScriptedSmtp, database_url: str) -> G
 def sends(gna: Gna) -> None:
     """Write a campaign, send it, and wait until it is over."""
     api = f"{gna.url}/admin/api/campaigns"
-    campaign = httpx2.post(api, json={"subject": "Issue 1", "body": "<p>Hello</p>"}).json()["id"]
-    httpx2.post(f"{api}/{campaign}/send")
-    until(lambda: httpx2.get(f"{api}/{campaign}").json()["state"] == "published", within=30)
+    campaign = asking.post(api, json={"subject": "Issue 1", "body": "<p>Hello</p>"}).json()["id"]
+    asking.post(f"{api}/{campaign}/send")
+    until(lambda: asking.get(f"{api}/{campaign}").json()["state"] == "published", within=30)
 
 
 def listed(gna: Gna, what: str) -> list[str]:
     """The addresses on one of the lists."""
-    found = httpx2.get(f"{gna.url}/admin/api/{what}").json()["items"]
+    found = asking.get(f"{gna.url}/admin/api/{what}").json()["items"]
     return sorted(one.get("email") or one["payload"]["email"] for one in found)
 
 

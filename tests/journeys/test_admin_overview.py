@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-import httpx2
 from playwright.sync_api import Browser, Page, expect
 
 from gna.db import Database
+from tests import asking
 from tests.factories import readers
 from tests.journeys.looks import accessible
 from tests.running import Gna
@@ -15,7 +15,7 @@ API = "/admin/api/campaigns"
 
 def written(gna: Gna, subject: str) -> str:
     """A campaign; says its id."""
-    return str(httpx2.post(gna.url + API, json={"subject": subject, "body": "<p>Hello</p>"}).json()["id"])
+    return str(asking.post(gna.url + API, json={"subject": subject, "body": "<p>Hello</p>"}).json()["id"])
 
 
 def test_a_new_publication_finds_its_first_steps(start: Callable[..., Gna], database_url: str, page: Page) -> None:
@@ -38,7 +38,7 @@ def test_a_campaign_is_watched_while_it_goes_out(
     readers(db, 60)
     gna = start(DATABASE_URL=database_url, PROCESS_ROLE="api")
     campaign = written(gna, "The quiet web")
-    httpx2.post(f"{gna.url}{API}/{campaign}/send")
+    asking.post(f"{gna.url}{API}/{campaign}/send")
     page.goto(f"{gna.url}/admin")
     going = page.locator("[data-redraw]")
     expect(going.get_by_role("link", name="The quiet web")).to_be_visible()
@@ -74,7 +74,7 @@ def test_everything_but_what_moves_works_without_a_script(
     readers(db, 3)
     gna = start(DATABASE_URL=database_url)
     campaign = written(gna, "The quiet web")
-    httpx2.delete(f"{gna.url}{API}/{campaign}")
+    asking.delete(f"{gna.url}{API}/{campaign}")
     context = browser.new_context(java_script_enabled=False, locale="ro")
     page = context.new_page()
     page.goto(f"{gna.url}/admin")
@@ -98,8 +98,8 @@ def test_what_somebody_did_is_found_by_person_and_by_part(
     expect(page.get_by_role("heading", name="Nothing was done yet")).to_be_visible()
     accessible(page)
     [address] = readers(db, 1)
-    people = httpx2.get(f"{gna.url}/admin/api/subscribers").json()["items"]
-    httpx2.delete(f"{gna.url}/admin/api/subscribers/{people[0]['id']}")
+    people = asking.get(f"{gna.url}/admin/api/subscribers").json()["items"]
+    asking.delete(f"{gna.url}/admin/api/subscribers/{people[0]['id']}")
     page.reload()
     expect(page.get_by_role("row", name="dev@localhost removed one person")).to_be_visible()
     assert address not in page.content()

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import httpx2
 
+from tests import asking
 from tests.issuer import Issuer
 from tests.running import Gna, until
 
@@ -11,7 +12,7 @@ from tests.running import Gna, until
 def visit(gna: Gna, token: str | None, path: str = "/admin/api/subscribers") -> httpx2.Response:
     """Ask as the proxy does."""
     headers = {"Cf-Access-Jwt-Assertion": token} if token else {}
-    return httpx2.get(gna.url + path, headers=headers, timeout=30)
+    return asking.get(gna.url + path, headers=headers, timeout=30)
 
 
 def test_an_admin_signs_in_by_cloudflare_access(start: Callable[..., Gna], issuer: Issuer) -> None:
@@ -38,7 +39,7 @@ def test_an_admin_signs_in_by_cloudflare_access(start: Callable[..., Gna], issue
 
     # A page elsewhere makes the browser of somebody who is signed in send a form.
     forged = {"Cf-Access-Jwt-Assertion": issuer.token(), "Sec-Fetch-Site": "cross-site"}
-    assert httpx2.post(f"{gna.url}/admin/api/campaigns", headers=forged, json={"subject": "x"}).status_code == 403
+    assert asking.post(f"{gna.url}/admin/api/campaigns", headers=forged, json={"subject": "x"}).status_code == 403
 
     # Nobody answers any more, and whoever is signed in notices nothing.
     issuer.web.stop()

@@ -21,6 +21,7 @@ import pytest
 
 from gna.db import Database
 from gna.subscribers.table import subscribers
+from tests import asking
 from tests.factories import count
 from tests.journeys.test_a_campaign_reaches_its_readers import text_of
 from tests.running import INHERITED, Gna, until
@@ -124,9 +125,9 @@ def the_reader_signs_up(gna: Gna, world: World) -> None:
 def the_publisher_sends(gna: Gna, world: World) -> None:
     admin = f"{gna.url}/admin/api/campaigns"
     draft = {"subject": "The first issue", "body": "Hello, and welcome."}
-    made = httpx2.post(admin, json=draft)
+    made = asking.post(admin, json=draft)
     assert made.status_code == 201, made.text
-    assert httpx2.post(f"{admin}/{made.json()['id']}/send").status_code == 200
+    assert asking.post(f"{admin}/{made.json()['id']}/send").status_code == 200
     arrived(world, 3)
 
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from gna.db import Database
 from gna.outbox import messages
+from tests import asking
 from tests.running import Gna, until
 from tests.servers.postgres import Postgres
 
@@ -35,7 +36,7 @@ def test_postgresql_dies_and_comes_back_under_a_running_server(
     until(lambda: len(mails(gna)) == 1, within=10)
 
     own_postgres.kill()
-    for answer in (httpx2.get(f"{gna.url}/healthz", timeout=15), gna.subscribe("during@example.org")):
+    for answer in (asking.get(f"{gna.url}/healthz", timeout=15), gna.subscribe("during@example.org")):
         assert (answer.status_code, answer.json()) == (503, {"error": "Service temporarily unavailable"})
     assert gna.status("/health") == 200
 

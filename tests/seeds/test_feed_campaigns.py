@@ -7,7 +7,6 @@ from email.message import EmailMessage
 from html.parser import HTMLParser
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from gna import clock
@@ -16,6 +15,7 @@ from gna.campaigns.publisher import Publisher
 from gna.config import Settings
 from gna.db import Database
 from gna.web.ground import Ground
+from tests import asking
 from tests.blog import API, Blog, Newsroom
 from tests.conftest import settings_for, visitor
 from tests.desk import Desk
@@ -75,9 +75,9 @@ class TestFeedMonitoring:
         blog = Blog(web)
         blog.publishes("An old post")
         gna = start(DATABASE_URL=database_url, FEED_URL=blog.url, FEED_WEBHOOK_SECRET="a secret")
-        until(lambda: httpx2.get(gna.url + API).json()["items"][0]["known_since"], 20)
+        until(lambda: asking.get(gna.url + API).json()["items"][0]["known_since"], 20)
         blog.publishes("News", ago=timedelta())
-        answer = httpx2.post(f"{gna.url}/api/feed/webhook", headers={"Authorization": "Bearer a secret"})
+        answer = asking.post(f"{gna.url}/api/feed/webhook", headers={"Authorization": "Bearer a secret"})
         assert (answer.status_code, answer.json()) == (202, {"status": "accepted"})
         until(lambda: _campaigns(gna) == [("News", "published")], 20, lambda: gna.log.read_text()[-3000:])
 
@@ -434,5 +434,5 @@ class TestSafety:
 
 
 def _campaigns(gna: Gna) -> list[tuple[str, str]]:
-    items = httpx2.get(f"{gna.url}/admin/api/campaigns").json()["items"]
+    items = asking.get(f"{gna.url}/admin/api/campaigns").json()["items"]
     return [(item["subject"], item["state"]) for item in items]

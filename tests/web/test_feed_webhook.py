@@ -21,6 +21,7 @@ from gna.db import Database
 from gna.feeds import directory, hubs, table
 from gna.feeds.poll import Poller
 from gna.web.ground import Ground
+from tests import asking
 from tests.blog import RSS, Blog, Newsroom
 from tests.conftest import settings_for, visitor
 from tests.desk import Desk
@@ -498,7 +499,7 @@ def test_a_hub_in_real_life(start: Callable[..., Gna], database_url: str, db: Da
     running: list[Gna] = []
 
     def call(method: str, url: str, **sent: Any) -> httpx2.Response:
-        return httpx2.request(method, url.replace(BASE, running[0].url), **sent)
+        return asking.request(method, url.replace(BASE, running[0].url), **sent)
 
     hub, blog = Hub(web, call), HubBlog(web)
     blog.publishes("An old post", ago=timedelta(days=1))
@@ -506,7 +507,7 @@ def test_a_hub_in_real_life(start: Callable[..., Gna], database_url: str, db: Da
     running.append(gna)
     blog.hub = hub.url
     blog.serves()
-    added = httpx2.post(f"{gna.url}/admin/api/feeds", json={"url": blog.url})
+    added = asking.post(f"{gna.url}/admin/api/feeds", json={"url": blog.url})
     assert added.status_code == 201, added.text
     until(lambda: hub.made_sure, 15, lambda: gna.log.read_text()[-3000:])
     hub.has_made_sure()
@@ -515,7 +516,7 @@ def test_a_hub_in_real_life(start: Callable[..., Gna], database_url: str, db: Da
     assert hub.tells().status_code == 202
 
     def subjects() -> list[str]:
-        return [item["subject"] for item in httpx2.get(f"{gna.url}/admin/api/campaigns").json()["items"]]
+        return [item["subject"] for item in asking.get(f"{gna.url}/admin/api/campaigns").json()["items"]]
 
     until(lambda: subjects() == ["News"], 15, lambda: gna.log.read_text()[-3000:])
     assert hub.wishes[0]["hub.secret"] not in gna.log.read_text()

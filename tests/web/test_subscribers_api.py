@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from gna.activity import Verb, activity
 from gna.db import Database
 from gna.subscribers.table import subscribers
+from tests import asking
 from tests.factories import NOW, a_subscriber, count, the_subscriber
 from tests.running import Gna, until
 
@@ -223,18 +224,17 @@ class TestImport:
 
 
 def test_a_large_file_is_a_job_to_watch(start: Callable[..., Gna], database_url: str) -> None:
-    import httpx2
 
     gna = start(DATABASE_URL=database_url)
     content = io.BytesIO(b"email,nickname\n" + b"".join(b"person%06d@example.org,P\n" % n for n in range(30_000)))
-    answer = httpx2.post(f"{gna.url}{LIST}/import", files={"file": ("large.csv", content, "text/csv")}, timeout=30)
+    answer = asking.post(f"{gna.url}{LIST}/import", files={"file": ("large.csv", content, "text/csv")}, timeout=30)
     assert answer.status_code == 202
     told = answer.json()
     assert told["state"] in ("waiting", "running")
     watch = f"{gna.url}/admin/api/imports/{told['id']}"
-    until(lambda: httpx2.get(watch).json()["state"] == "done", within=60)
-    assert httpx2.get(watch).json()["counts"]["new"] == 30_000
-    assert httpx2.get(f"{gna.url}{LIST}?q=person012345").json()["total"] == 1
+    until(lambda: asking.get(watch).json()["state"] == "done", within=60)
+    assert asking.get(watch).json()["counts"]["new"] == 30_000
+    assert asking.get(f"{gna.url}{LIST}?q=person012345").json()["total"] == 1
 
 
 @pytest.mark.parametrize(
@@ -245,20 +245,19 @@ def test_a_large_file_is_a_job_to_watch(start: Callable[..., Gna], database_url:
 def test_a_killed_server_goes_on_with_its_import(
     start: Callable[..., Gna], database_url: str, header: bytes, said: dict[str, str]
 ) -> None:
-    import httpx2
 
     gna = start(DATABASE_URL=database_url)
     content = io.BytesIO(header + b"\n" + b"".join(b"person%06d@example.org,P\n" % n for n in range(60_000)))
     file = {"file": ("large.csv", content, "text/csv")}
-    answer = httpx2.post(f"{gna.url}{LIST}/import", files=file, data=said, timeout=30)
+    answer = asking.post(f"{gna.url}{LIST}/import", files=file, data=said, timeout=30)
     watch = f"/admin/api/imports/{answer.json()['id']}"
-    until(lambda: 0 < httpx2.get(gna.url + watch).json()["rows"] < 60_000, within=30)
+    until(lambda: 0 < asking.get(gna.url + watch).json()["rows"] < 60_000, within=30)
     gna.kill()
     gna.again()
-    until(lambda: httpx2.get(gna.url + watch).json()["state"] == "done", within=90)
-    told = httpx2.get(gna.url + watch).json()
+    until(lambda: asking.get(gna.url + watch).json()["state"] == "done", within=90)
+    told = asking.get(gna.url + watch).json()
     assert (told["rows"], told["counts"]["new"]) == (60_000, 60_000)
-    assert httpx2.get(f"{gna.url}{LIST}").json()["total"] == 60_000
+    assert asking.get(f"{gna.url}{LIST}").json()["total"] == 60_000
 
 
 def test_the_export_ends_whatever_form_other_tools_give_a_moment(client: TestClient, db: Database) -> None:
