@@ -107,9 +107,7 @@ class _Links:
         said = letters(b"\0".join(values))
         if "&#" in said:
             said = meant(said)
-        # Most of an address are numbers, and tell nothing. Without them the many of one mail are the same few.
-        few = " ".join(set(said.translate(words.NO_HEX).split("\0")))
-        return _Values(values, said, said if words.ADDRESSES.said(few) else "")
+        return _Values(values, said, said if words.addresses_may_say(said) else "")
 
     def saying(self, phrases: Collection[str]) -> list[Anchor]:
         """The last of them that seem to say one of these."""

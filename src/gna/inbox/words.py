@@ -172,9 +172,9 @@ GOING = Words(_GOING)
 CHOOSE = Words(_CHOOSE)
 LEAVE_URL = Words(_LEAVE_URL)
 CHOOSE_URL = Words(_CHOOSE_URL)
-# What is left of an address without its numbers, of which many are hexadecimal; and of what it may say.
-NO_HEX = dict.fromkeys(map(ord, "0123456789abcdef"))
-ADDRESSES = Words(f"{_LEAVE_URL} | {_CHOOSE_URL}".translate(NO_HEX))
+# What they say, without the signs that hexadecimal numbers have.
+_NO_HEX = dict.fromkeys(map(ord, "0123456789abcdef"))
+_THIN_URL = Words(f"{_LEAVE_URL} | {_CHOOSE_URL}".translate(_NO_HEX))
 HERE = frozenset(normal(_HERE).split())
 HERE_PARTS = Words(_HERE_PARTS)
 # A link that says more says what it is for.
@@ -205,6 +205,14 @@ def points(label: str) -> bool:
 SLUG_WORDS = 4
 _HOST = re.compile(r"(?:https?:)?//[^/?#]*")
 _PART = re.compile(r"[^/?&=#]+")
+
+
+def addresses_may_say(addresses: str) -> bool:
+    """Whether one of these, in lower case and with `\\0` between each two, may name a page to leave or to choose.
+
+    Most of an address are numbers, and tell nothing. Without them the many addresses of a mail are the same few.
+    """
+    return _THIN_URL.said(" ".join(set(addresses.translate(_NO_HEX).split("\0"))))
 
 
 def address_says(words: Words, url: str) -> bool:
