@@ -282,9 +282,10 @@ class TestAudit:
         monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
         before = sorted(mails.rglob("*"))
         said = json.loads(gna("audit", name, "--json").out)
-        assert (said["messages"], len(said["items"])) == (1, 1)
+        assert (said["messages"], said["errors"], len(said["items"])) == (1, 0, 1)
         item = said["items"][0]
         assert set(SUBSCRIPTION) - {"id"} <= item.keys()
+        assert [way["url"] for way in item["methods"]] == [LINK.decode()]
         assert (item["sender_email"], item["confidence"]) == ("news@shop.example", 42)
         assert item["unsubscribe_link"] == LINK.decode()
         assert sorted(mails.rglob("*")) == before
@@ -305,6 +306,15 @@ class TestAudit:
         (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         for name in ("nothing.mbox", "picture.png"):
             assert refused(gna("audit", name, "--json"))
+
+    def test_mails_that_cannot_be_read_are_counted(self, gna: Run, tmp_path: Path) -> None:
+        broken = b"From x Thu Jan  1 00:00:00 2026\nSubject: from nobody\n\nHello\n\n"
+        (tmp_path / "broken.mbox").write_bytes(broken * 2)
+        (tmp_path / "some.mbox").write_bytes(broken + b"From x Thu Jan  1 00:00:00 2026\n" + RAW % LINK)
+        done = gna("audit", "broken.mbox", "--json")
+        assert (done.code, json.loads(done.out)) == (1, {"messages": 0, "errors": 2, "items": []})
+        done = gna("audit", "some.mbox", "--json")
+        assert (done.code, json.loads(done.out)["errors"]) == (0, 1)
 
     def test_a_sender_cannot_speak_to_the_terminal(self, gna: Run, tmp_path: Path) -> None:
         (tmp_path / "evil.eml").write_bytes((RAW % LINK).replace(b"news@", b"n\x1b[2Jews\x9b@"))

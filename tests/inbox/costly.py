@@ -5,6 +5,7 @@ from collections.abc import Callable
 FROM = b"From: Shop <news@shop.example>\r\nDate: Mon, 16 Nov 2026 17:23:03 +0000\r\n"
 HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
 TEXT = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
+FLOWED = b"Content-Type: text/plain; format=flowed\r\n\r\n"
 LINK = b"<a href='https://shop.example/unsubscribe'>Unsubscribe</a>"
 FORM = b"<form action='https://shop.example/unsubscribe'>"
 MARKS = "\u0301\u0327".encode()
@@ -161,6 +162,28 @@ MAILS: dict[str, Mail] = {
     "lines": text(b"\r\n", b"http://aaa.example/"),
     "colons": text(b":\r\n", b"http://aaa.example/"),
     "schemes": text(b"mailto:"),
+    "references": text(b"unsubscribe [1] ", after=b"\r\n[1] http://aaa.example/\r\n"),
+    "references on lines": text(b"unsubscribe\r\n[1]\r\n", after=b"\r\n[1] http://aaa.example/\r\n"),
+    "references in front": text(b"[1]a ", after=b"unsubscribe\r\n[1] http://aaa.example/\r\n"),
+    "lists of links": text(b"[1] http://aaa.example/\r\n", b"unsubscribe [1]\r\n"),
+    "gaps": text(b"   ", b"http://aaa.example/", b"unsubscribe"),
+    "gaps between addresses": text(b"unsubscribe    http://aaa.example/"),
+    "mailboxes": text(b"mail a@b ", b"unsubscribe ", b"http://aaa.example/"),
+    "mailboxes between addresses": text(b"unsubscribe mail mail mail @ http://aaa.example/ "),
+    "mailboxes in brackets": text(b"<a@", b"http://aaa.example/"),
+    "sentences": text(b"unsubscribe. ", b"", b"here http://aaa.example/"),
+    "sentences before addresses": text(b"here. " * 150 + b"http://aaa.example/\r\n"),
+    "lines that go on": text(b"to unsubscribe from this\r\n", b"", b"http://aaa.example/"),
+    "lines that go on between addresses": text(b"to unsubscribe from\r\nthis and that\r\nhttp://aaa.example/x\r\n"),
+    "rules": text(b"-- "),
+    "rules with words": text(b"--aaaaa", after=b"\r\nhttp://aaa.example/"),
+    "ampersands": text(b"&amp;", b"http://aaa.example/?", b"unsubscribe"),
+    "numbers of ampersands": text(b"&#0000", b"http://aaa.example/?", b"unsubscribe"),
+    "lines that flow": lambda size: filled(FROM + FLOWED, b"unsubscribe \r\n", size, b"http://aaa.example/"),
+    "empty lines that flow": lambda size: filled(FROM + FLOWED, b" \r\n", size),
+    "quotes without a mark": html(b"<blockquote><p>a wrote:", after=LINK * 50 + b"</blockquote>" * 50),
+    "attributions": html(b"wrote: ", after=b"<blockquote>" + LINK * 50 + b"</blockquote>"),
+    "attributions of many quotes": html(b"wrote:<blockquote>" + LINK + b"</blockquote>"),
     "a From with quotes": field(b"From", b'\\"', b'"'),
     "a From with single quotes": field(b"From", b'"'),
     "a From with at signs": field(b"From", b"@", b"<"),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gna.db import Database
-from gna.inbox import audit, bodies, counting, subscriptions
+from gna.inbox import audit, bodies, counting, seals, subscriptions
 from gna.inbox.heads import Head
 from gna.inbox.moments import parsed
 from gna.inbox.sources import files
@@ -54,7 +54,7 @@ def test_the_items_are_subscriptions_without_a_number(tmp_path: Path) -> None:
     found = audit.audit(path)
     assert (found["messages"], found["errors"]) == (1, 0)
     [item] = found["items"]
-    assert set(item) == {*subscriptions.SHOWN} - {"id"}
+    assert set(item) == {*subscriptions.SHOWN, "methods"} - {"id"}
     assert item["reasons"][1:] == [
         "+2: 1 email",
         "+10: sale in subjects",
@@ -64,6 +64,35 @@ def test_the_items_are_subscriptions_without_a_number(tmp_path: Path) -> None:
     assert (item["sender_email"], item["sender_name"], item["kind"]) == (SENDER, "The Shop", "newsletter")
     assert (item["unsubscribe_method"], item["unsubscribe_link"]) == ("http_get", WEB.strip("<>"))
     assert (item["last_seen"], item["unsubscribe_status"]) == ("2026-11-15T12:00:00.000000Z", "active")
+
+
+def test_an_item_has_all_ways_out_of_its_newest_mail_the_best_first(tmp_path: Path) -> None:
+    field = f"{WEB}, <mailto:leave@shop.example?subject=stop>"
+    old = a_raw(day=-1, List_Unsubscribe="<https://shop.example/old>")
+    [item] = items(an_mbox(tmp_path, a_raw(List_Unsubscribe=field, html=LINK), old))
+    assert [(way["method"], way["url"], way["source"]) for way in item["methods"]] == [
+        ("http_get", "https://shop.example/u?t=1", "header"),
+        ("http_get", "https://shop.example/unsubscribe?u=1", "html"),
+        ("email_reply", "mailto:leave@shop.example?subject=stop", "header"),
+    ]
+    mail = item["methods"][2]
+    assert (mail["safe"], mail["to"], mail["subject"]) == (True, "leave@shop.example", "stop")
+
+
+def test_a_one_click_that_is_not_signed_has_a_warning(tmp_path: Path) -> None:
+    post = "List-Unsubscribe=One-Click"
+    signature = "v=1; d=shop.example; h=from:list-unsubscribe:list-unsubscribe-post; b=x"
+    [unsigned] = items(an_mbox(tmp_path, a_raw(List_Unsubscribe=WEB, List_Unsubscribe_Post=post)))
+    mail = a_raw(List_Unsubscribe=WEB, List_Unsubscribe_Post=post, DKIM_Signature=signature)
+    [signed] = items(an_mbox(tmp_path, mail))
+    assert [way["method"] for way in unsigned["methods"]] == ["one_click"]
+    assert [way["warnings"] for way in unsigned["methods"]] == [[seals.why_not(None)]]
+    assert [way["warnings"] for way in signed["methods"]] == [[]]
+
+
+def test_a_sender_without_a_way_out_has_no_methods(tmp_path: Path) -> None:
+    [item] = items(an_mbox(tmp_path, a_raw()))
+    assert (item["methods"], item["unsubscribe_method"]) == ([], None)
 
 
 def test_the_surest_comes_first_then_by_sender(tmp_path: Path) -> None:
@@ -143,7 +172,8 @@ def scanned(db: Database, path: Path) -> list[dict[str, Any]]:
             bodies.store(tx, account, {mail.id: bodies.read(found[mail.uid][1](), mail.sender_email) for mail in some})
         counting.refresh(tx, account, now=NOW)
         listed, _ = subscriptions.listed(tx, subscriptions.Wanted(account=account), page=1, per_page=100)
-    return [{name: value for name, value in one.items() if name not in ("id", "account")} for one in listed]
+        shown = [one | {"methods": subscriptions.show(tx, one["id"])["methods"]} for one in listed]
+    return [{name: value for name, value in one.items() if name not in ("id", "account")} for one in shown]
 
 
 what_is_written = st.builds(
@@ -157,6 +187,7 @@ what_is_written = st.builds(
         optional={
             "List_Unsubscribe": st.sampled_from([WEB, "<mailto:leave@shop.example>", "nothing", f"{WEB}, <ftp://x/>"]),
             "List_Unsubscribe_Post": st.just("List-Unsubscribe=One-Click"),
+            "DKIM_Signature": st.just("v=1; d=shop.example; h=from:list-unsubscribe:list-unsubscribe-post; b=x"),
             "List_Id": st.sampled_from(["Shop <shop.example>", "<other.example>"]),
             "List_Post": st.sampled_from(["NO", "<mailto:all@shop.example>"]),
             "Auto_Submitted": st.just("auto-generated"),

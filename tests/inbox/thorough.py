@@ -7,7 +7,9 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from gna.inbox import words
+from gna.inbox import sentences, words
+from gna.inbox.sentences import Surroundings
+from gna.inbox.tags import introduces_quote
 from gna.inbox.ways import Form, Link, Source
 
 BLOCKS = (
@@ -16,7 +18,7 @@ BLOCKS = (
 )
 HIDDEN = re.compile(r"display:\s?none|visibility:hidden", re.IGNORECASE)
 SMALL = re.compile(r"font-size\s*:\s*0(px|pt|em|%)?\s*([;!]|$)", re.IGNORECASE)
-PAUSE, END = re.compile(r"[.!?;:,|](\s|$)"), re.compile(r"[.!?|](\s|$)")
+QUOTE = re.compile(r"gmail_quote|protonmail_quote|yahoo_quoted|zmail")
 
 
 @dataclass
@@ -45,8 +47,11 @@ class Reading:
     words: str = ""
     follows_link: bool = False
     lines: int = 0
+    # All that was read so far.
+    all: str = ""
 
     def text(self, text: str) -> None:
+        self.all += text
         if text.strip():
             self.lines = 0
         self.words += text
@@ -105,7 +110,8 @@ def _read(node: LexborNode, reading: Reading, *, seen: bool) -> None:
 
 def _read_element(node: LexborNode, tag: str, reading: Reading, *, seen: bool) -> None:
     said = node.attributes
-    hidden = HIDDEN.search(said.get("style") or "") or tag == "blockquote" or "gmail_quote" in (said.get("class") or "")
+    hidden = HIDDEN.search(said.get("style") or "") or "gmail_quote" in (said.get("class") or "")
+    hidden = hidden or (tag == "blockquote" and _quotes_a_mail(said, reading.all))
     if tag in BLOCKS:
         reading.bound(by_link=False)
     if tag == "form" and seen:
@@ -113,6 +119,13 @@ def _read_element(node: LexborNode, tag: str, reading: Reading, *, seen: bool) -
     _read(node, reading, seen=seen and not hidden)
     if tag in BLOCKS:
         reading.bound(by_link=False)
+
+
+def _quotes_a_mail(said: dict[str, str | None], before: str) -> bool:
+    name = f"{said.get('class')} {said.get('id')}"
+    if "cite" in said or said.get("type") == "cite" or QUOTE.search(name):
+        return True
+    return introduces_quote(before[-500:])
 
 
 def _form(node: LexborNode, base: str) -> Iterator[Link]:
@@ -177,12 +190,8 @@ def _by_context(anchors: list[Anchor]) -> Iterator[str]:
 
 def _about_leaving(anchor: Anchor) -> bool:
     before, after = anchor.before[-250:], words.normal(anchor.after)[:150]
-    if anchor.after_link:
-        pause = PAUSE.search(before)
-        before = before[pause.end() :] if pause else ""
-    pause = (PAUSE if anchor.before_link else END).search(after)
-    after = after[: pause.start()] if pause else after
-    return words.leaving(before) or words.leaving(after)
+    around = Surroundings(before, after, anchor.after_link, anchor.before_link)
+    return not words.is_social(anchor.url) and sentences.speak(around, anchor.label, sentences.leaving)
 
 
 def _by_choice(anchors: list[Anchor]) -> Iterator[str]:

@@ -60,10 +60,11 @@ def audit(
     with _bar("Reading") as bar:
         task = bar.add_task("", total=None)
         found = audit.audit(file, tell=lambda done: bar.update(task, completed=done))
+    if json:
+        screen.print_json(found)
     if found["errors"] and not found["messages"]:
         raise Refused(f"No mail can be read in {file}: {FORMS}")
     if json:
-        screen.print_json(found)
         return
     if not found["items"]:
         print(f"There is no mail in {screen.clean(str(file))}; {FORMS}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gna import clock
-from gna.inbox import offered, senders
+from gna.inbox import doubts, offered, senders
 from gna.inbox.detect import COUNTED, Evidence
 from gna.inbox.heads import Head
 from gna.inbox.moments import parsed
@@ -46,6 +46,15 @@ class Mail(NamedTuple):
     list_unsubscribe: str | None
     list_unsubscribe_post: str | None
     body_ways: list[dict[str, Any]] | None = None
+    # How the header is signed; known only of mails whose body was read.
+    seal: dict[str, Any] | None = None
+
+
+class Offered(NamedTuple):
+    """The ways out of one mail, best first, and how its header is signed."""
+
+    ways: tuple[Way, ...]
+    seal: dict[str, Any] | None
 
 
 @dataclass(slots=True)
@@ -64,7 +73,7 @@ class Sums:
     subjects: list[tuple[Place, str]] = field(default_factory=list)
     without: list[Mail] = field(default_factory=list)
     header: Mail | None = None
-    # Those whose bodies offer something.
+    # The mails whose bodies were read and that may offer something.
     bodies: list[Mail] = field(default_factory=list)
 
     def add(self, head: Head, mail: Mail) -> None:
@@ -105,7 +114,7 @@ class Sums:
             email_count=self.count,
             keywords=self.keywords,
             has_header=self.headers > 0,
-            has_body_link=bool(self.bodies),
+            has_body_link=any(mail.body_ways for mail in self.bodies),
             list_id=self.list_id[1] if self.list_id else None,
             subjects=() if self.headers else tuple(subject for _, subject in sorted(self.subjects, reverse=True)),
             **self.signs,
@@ -114,10 +123,17 @@ class Sums:
         first, last = (parsed(mail.place.date_sent) for mail in (self.first, self.newest))
         return Sender(evidence, name, first, last)
 
-    def ways(self) -> tuple[Way, ...]:
+    def offered(self) -> Offered:
         """The ways out of the newest mail that has any."""
-        mails = sorted([*self.bodies, *([self.header] if self.header else ())], key=_newest_first, reverse=True)
-        return next(filter(None, map(offered.ways_of, mails)), ())
+        mails = [*self.bodies]
+        if self.header:
+            mails.append(self.header)
+        mails.sort(key=_newest_first, reverse=True)
+        for mail in mails:
+            ways = offered.ways_of(mail)
+            if ways:
+                return Offered(ways, mail.seal)
+        return Offered((), None)
 
 
 def audit(path: Path, *, tell: Callable[[int], object] | None = None) -> dict[str, Any]:
@@ -161,8 +177,8 @@ def _bodies(path: Path, found: dict[str, Sums]) -> int:
         if mail := wanted.pop(number, None):
             read = bodies.read(raw(), mail.sender_email)
             broken += not read.well
-            if read.ways:
-                found[mail.sender_email].bodies.append(mail._replace(body_ways=read.ways))
+            if read.ways or mail.list_unsubscribe is not None:
+                found[mail.sender_email].bodies.append(mail._replace(body_ways=read.ways, seal=read.seal))
         if not wanted:
             break
     return broken
@@ -186,8 +202,9 @@ def _newest_first(mail: Mail) -> tuple[Place, bool]:
 
 
 def _item(sums: Sums) -> dict[str, Any]:
-    """A subscription as JSON has it, without a number."""
-    ways = sums.ways()
+    """A subscription as JSON has it, without a number, and with its ways out as `gna inbox show` has them."""
+    ways, seal = sums.offered()
     told = senders.columns(sums.sender(), ways) | senders.way_out(ways) | UNTOUCHED
     del told["ways"]
-    return {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in told.items()}
+    item = {name: clock.iso(value) if isinstance(value, datetime) else value for name, value in told.items()}
+    return item | {"methods": [doubts.with_seal(way, seal).shown() for way in ways]}

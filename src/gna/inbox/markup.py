@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from gna.inbox import words
+from gna.inbox import sentences, words
 from gna.inbox.forms import forms
+from gna.inbox.sentences import Surroundings
 from gna.inbox.tags import Page, attribute, letters, meant, shrunk, text_of
 from gna.inbox.ways import Link, Source
 from gna.inbox.words import Words
@@ -38,8 +39,6 @@ _BOUND = re.compile(
     rb"<(?:/?(?:td|th|tr|table|tbody|div|p|li|ul|ol|dl|dt|dd|h[1-6]|center|blockquote|form|section|header|footer"
     rb"|article|body|hr)[\s/>]|(/?a)[\s/>]|br[^<>]*+>\s*+<br)"
 )
-_CLAUSE = re.compile(r"[.!?;:,|•·。！？、，](?:\s|$)")
-_SENTENCE = re.compile(r"[.!?|•。！？](?:\s|$)")
 
 Anchor = re.Match[bytes]
 
@@ -122,14 +121,15 @@ class _Links:
         return [anchor for anchor in self.anchors if any(value in anchor[1] for value in found)][-LOOKED_AT:]
 
 
-def links(html: bytes) -> list[Link]:
+def links(html: bytes, *, with_preferences: bool = True) -> list[Link]:
     """The forms and links that speak of leaving; of the links the last of the mail first, which is in its footer.
 
-    What is said in plain words needs no guessing: each further kind of link is looked for only if none was found.
+    What is said in plain words needs no guessing: each further kind of link is looked for only if none was found, links
+    to preferences as the last.
     """
     page = Page(html)
     found = forms(page)
-    for urls in _kinds(page):
+    for urls in _kinds(page, with_preferences=with_preferences):
         # What no browser opens is shown, but it stops nobody from looking further.
         more = sorted(urls, key=_leads_nowhere)
         found += [Link(url, Source.HTML) for url in more]
@@ -138,7 +138,7 @@ def links(html: bytes) -> list[Link]:
     return found
 
 
-def _kinds(page: Page) -> Iterator[Iterable[str]]:
+def _kinds(page: Page, *, with_preferences: bool) -> Iterator[Iterable[str]]:
     start = max(len(page.low) - FOOTER, 0)
     footer = _Links(page, list(_ANCHOR.finditer(page.low, start)))
     if footer.anchors:
@@ -153,7 +153,8 @@ def _kinds(page: Page) -> Iterator[Iterable[str]]:
     if before.anchors:
         yield _by_words(before)
         yield from (kind(top) for kind in (_by_address, _by_context, _by_pictures))
-    yield chain(*(_by_choice(links) for links in (footer, top) if links.anchors))
+    if with_preferences:
+        yield chain(*(_by_choice(links) for links in (footer, top) if links.anchors))
 
 
 def _leads_nowhere(url: str) -> bool:
@@ -181,7 +182,7 @@ def _by_context(links: _Links) -> Iterator[str]:
     for seen in _looks(links, links.saying([*words.GOING.within(gist), *words.pointers(gist)])):
         if len(seen.label) > LABEL_MAX:
             continue
-        if words.GOING.said(seen.label) or (words.points(seen.label) and _about_leaving(links.page, seen.anchor)):
+        if words.GOING.said(seen.label) or (words.points(seen.label) and _about_leaving(links.page, seen)):
             yield seen.url
 
 
@@ -231,28 +232,30 @@ def _look(page: Page, anchor: Anchor) -> _Seen | None:
     return _Seen(anchor, url, label, words.normal(attribute(b" ".join(spoken))))
 
 
-def _about_leaving(page: Page, anchor: Anchor) -> bool:
-    """Whether the words before or after the link, up to the next link or the end of its block, speak of leaving."""
-    before, after = page.low[max(anchor.start() - AROUND_MAX, 0) : anchor.start()], b""
+def _about_leaving(page: Page, seen: _Seen) -> bool:
+    """Whether the words about the link, up to the next link or the end of its block, speak of leaving."""
+    if words.is_social(seen.url):
+        return False
+    anchor = seen.anchor
+    before, follows_link = _before(page.low[max(anchor.start() - AROUND_MAX, 0) : anchor.start()])
+    after, precedes_link = "", False
     if page.low.startswith(b"</a", anchor.end()):
-        after = page.low[anchor.end() : anchor.end() + AROUND_MAX].partition(b">")[2]
-    return words.leaving(_before(before)) or words.leaving(_after(after))
+        after, precedes_link = _after(page.low[anchor.end() : anchor.end() + AROUND_MAX].partition(b">")[2])
+    around = Surroundings(before, after, follows_link, precedes_link)
+    return sentences.speak(around, seen.label, sentences.leaving)
 
 
-def _before(markup: bytes) -> str:
+def _before(markup: bytes) -> tuple[str, bool]:
+    """The words before a link, and whether they start at another link."""
     # Mostly the last one is near.
     bound = deque(_BOUND.finditer(markup, max(len(markup) - NEAR, 0)), maxlen=1)
     bound = bound or deque(_BOUND.finditer(markup), maxlen=1)
-    text = words.normal(text_of(markup[bound[0].start() :] if bound else markup))[-BEFORE_MAX:]
-    if not (bound and bound[0][1]):
-        return text
-    # What follows another link in the same breath is about that one.
-    pause = _CLAUSE.search(text)
-    return text[pause.end() :] if pause else ""
+    text = words.normal(text_of(markup[bound[0].start() :] if bound else markup))
+    return text[-BEFORE_MAX:], bool(bound and bound[0][1])
 
 
-def _after(markup: bytes) -> str:
+def _after(markup: bytes) -> tuple[str, bool]:
+    """The words after a link, and whether they end at another link."""
     bound = _BOUND.search(markup)
-    text = words.normal(text_of(markup[: bound.start()] if bound else markup))[:AFTER_MAX]
-    pause = (_CLAUSE if bound and bound[1] else _SENTENCE).search(text)
-    return text[: pause.start()] if pause else text
+    text = words.normal(text_of(markup[: bound.start()] if bound else markup))
+    return text[:AFTER_MAX], bool(bound and bound[1])

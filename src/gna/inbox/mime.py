@@ -25,6 +25,8 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _PARAMETER = r"""(?:^|[;\s]){}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))"""
 _BOUNDARY = re.compile(_PARAMETER.format("boundary"), re.IGNORECASE)
 _CHARSET = re.compile(_PARAMETER.format("charset"), re.IGNORECASE)
+_FORMAT = re.compile(_PARAMETER.format("format"), re.IGNORECASE)
+_DELSP = re.compile(_PARAMETER.format("delsp"), re.IGNORECASE)
 _CHARSET_NAME = re.compile(r"[\w.:-]{1,40}", re.ASCII)
 # Where a mail was cut off.
 _HALF_ESCAPE = re.compile(rb"=[0-9A-Fa-f]?\Z")
@@ -105,8 +107,29 @@ def _collect(header: Header, body: bytes, said: _Said, *, depth: int) -> None:
     data, charset = _unpacked(body, _first(header, "content-transfer-encoding").lower()), _parameter(_CHARSET, kind)
     if media == "text/html":
         said.html.append(_as_utf8(data, charset))
-    else:
-        said.text.append(_as_text(data, charset))
+        return
+    text = _as_text(data, charset)
+    if _parameter(_FORMAT, kind).lower() == "flowed":
+        text = _unflowed(text, without_space=_parameter(_DELSP, kind).lower() == "yes")
+    said.text.append(text)
+
+
+def _unflowed(text: str, *, without_space: bool) -> str:
+    """The text with its wrapped lines joined (RFC 3676): a line that ends with a space goes on in the next one."""
+    lines: list[list[str]] = []
+    is_open = False
+    for line in text.replace("\r\n", "\n").split("\n"):
+        is_quote = line.startswith(">")
+        content = line.removeprefix(" ")
+        goes_on = content.endswith(" ") and content != "-- " and not is_quote
+        if goes_on and without_space:
+            content = content[:-1]
+        if is_open and not is_quote and content != "-- ":
+            lines[-1].append(content)
+        else:
+            lines.append([content])
+        is_open = goes_on
+    return "\n".join("".join(parts) for parts in lines)
 
 
 def _parts(body: bytes, separator: bytes) -> Iterator[bytes]:

@@ -29,9 +29,14 @@ def fields(values: Sequence[str]) -> list[str]:
     return list(islice((url for value in values for url in _items(value)), ITEMS_MAX))
 
 
-def in_body(html: bytes, text: str) -> tuple[Link, ...]:
-    """The links and forms of a body that speak of leaving: the likeliest first, each once."""
-    found = [*(markup.links(html) if html else ()), *(plain.links(text) if text else ())]
+def in_body(html: bytes, text: str, *, with_preferences: bool = True) -> tuple[Link, ...]:
+    """The links and forms of a body that speak of leaving: the likeliest first, each once.
+
+    A page with preferences is the second best, for a mail that offers nothing else.
+    """
+    found = markup.links(html, with_preferences=with_preferences) if html else []
+    if text:
+        found += plain.links(text, with_preferences=with_preferences and not found)
     # The same address as a link and as a form is two ways; in HTML and in text it is one.
     once: dict[tuple[str, Form | None], Link] = {}
     for link in found:
@@ -42,12 +47,11 @@ def in_body(html: bytes, text: str) -> tuple[Link, ...]:
 def of_mail(raw: bytes) -> tuple[Offers, Opened]:
     """All that a mail offers, and the mail."""
     opened = mime.opened(raw)
-    header = opened.header
-    return Offers(
-        tuple(header.get("list-unsubscribe", ())),
-        tuple(header.get("list-unsubscribe-post", ())),
-        in_body(opened.html, opened.text),
-    ), opened
+    header = tuple(opened.header.get("list-unsubscribe", ()))
+    post = tuple(opened.header.get("list-unsubscribe-post", ()))
+    # A page with preferences is opened before a mail is sent, and must not outrank a true way out of the header.
+    body = in_body(opened.html, opened.text, with_preferences=not fields(header))
+    return Offers(header, post, body), opened
 
 
 def _items(value: str) -> list[str]:

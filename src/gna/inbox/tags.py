@@ -8,6 +8,9 @@ from functools import cached_property, lru_cache
 from html import unescape
 from urllib.parse import urljoin
 
+from gna.inbox import words
+from gna.inbox.sentences import split
+
 # An address that is longer leads nowhere.
 URL_MAX = 8192
 # So far before a link the tag may be that hides it, and so many of these are looked at; farther away a whole page is
@@ -36,8 +39,12 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 # A link that is not to be seen is there for machines, to find out who follows every link: it is no offer. Styles of a
 # class are not looked at: they hide things on some screens only.
 _HIDING = (b"display:none", b"display: none", b"visibility:hidden", b"visibility: hidden")
-# What is quoted was sent by somebody else.
+# The element around a mail that is quoted, which another sender wrote; newsletters use it for a margin, too.
 _QUOTE, _GMAIL_QUOTE = b"<blockquote", b"gmail_quote"
+_QUOTE_CLASSES = (b"gmail_quote", b"protonmail_quote", b"yahoo_quoted", b"zmail")
+# So many bytes before a quote hold the line that introduces it: "On Monday Ann wrote:".
+ATTRIBUTION_WITHIN = 1500
+ATTRIBUTION_MAX = 200
 _NOTHING_INSIDE = frozenset({b"img", b"input", b"br", b"hr", b"meta", b"link", b"col", b"area", b"source"})
 _TOO_SMALL = re.compile(rb"font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!]|$)")
 
@@ -140,7 +147,19 @@ class Page:
 
     @cached_property
     def _quotes(self) -> list[tuple[int, int]]:
-        return self._elements_with(_QUOTE, len(self.low))
+        elements = self._elements_with(_QUOTE, len(self.low))
+        return [(start, end) for start, end in elements if end and self._quotes_a_mail(start)]
+
+    def _quotes_a_mail(self, start: int) -> bool:
+        """Whether the element there says that it quotes, or the line before it does."""
+        attributes, _ = self.tag(start)
+        if b"cite" in attributes or attributes.get(b"type", b"").lower() == b"cite":
+            return True
+        name = (attributes.get(b"class", b"") + b" " + attributes.get(b"id", b"")).lower()
+        if any(quote in name for quote in _QUOTE_CLASSES):
+            return True
+        before = self.low[max(start - ATTRIBUTION_WITHIN, 0) : start]
+        return introduces_quote(text_of(before))
 
     def _elements_with(self, sign: bytes, last: int) -> list[tuple[int, int]]:
         starts = self._tags_with(sign, 0, last, QUOTED_MAX)
@@ -186,6 +205,12 @@ class Page:
             if not depth:
                 return other.start()
         return 0
+
+
+def introduces_quote(text: str) -> bool:
+    """Whether a text ends with the line by which a mail program introduces the mail that it quotes."""
+    line = words.normal(text)[-ATTRIBUTION_MAX:]
+    return line.endswith((":", "：", "-")) and words.WROTE.said(split(line)[-1])
 
 
 @lru_cache(64)

@@ -9,10 +9,14 @@ from functools import lru_cache
 
 # Said by the link itself.
 _LEAVE = """
-unsubscrib | opt-out | optout | opt out | opting out | remove me from | sign me off
-abmeld | abbestell | austragen | auszutragen | deabonnier
+unsubscri | (un)subscri | (un-)subscri | opt-out | optout | opt out | opting out | remove me from | sign me off
+cancel subscription | cancel my subscription | cancel your subscription | cancel the subscription
+cancel this subscription | cancel newsletter | cancel my newsletter | cancel your newsletter | cancel the newsletter
+cancel this newsletter
+abmeld | abzumeld | abbestell | abzubestell | austragen | auszutragen | deabonnier
 désabonn | désinscri | annuler l'abonnement | annuler mon abonnement
 de baja | desuscri | cancelar suscripci | cancelar la suscripci | cancelar tu suscripci | cancelar mi suscripci
+cancelar su suscripci | cancela tu suscripci | cancela la suscripci | cancele su suscripci
 anular suscripci | anular la suscripci | de baixa
 descadastr | desinscrev | cancelar inscri | cancelar a inscri | cancelar subscri | cancelar a subscri
 cancelar assinatura | cancelar a assinatura | anular a subscri | anular subscri
@@ -37,7 +41,13 @@ aboneliğimi iptal | aboneliğinizi iptal | berhenti berlangganan | hủy đăng
 _GOING = """
 no longer wish | no longer want | no longer receive | not wish to receive | not want to receive | rather not receive
 not to receive | don't want to receive | don’t want to receive | don't wish to receive | stop receiving | stop getting
-stop these emails | stop future emails | leave this list | leave the list | remove yourself | be removed from
+stop these emails | stop future emails | leave this list | leave the list | leave this mailing list | remove yourself
+to be removed click | to be removed, click | to be removed please | to be removed, please | to be removed from this
+wish to be removed | want to be removed | like to be removed | prefer to be removed | request to be removed
+be removed from this list | be removed from this mailing | be removed from this email | be removed from this newsletter
+be removed from our list | be removed from our mailing | be removed from our email | be removed from our e-mail
+be removed from our newsletter | be removed from our database | be removed from the list | be removed from the mailing
+be removed from future | be removed from all | be removed from my | be removed from mailing
 remove your email | remove your address | turn off these
 nicht mehr erhalten | nicht mehr bekommen | nicht mehr empfangen | nicht länger erhalten | nicht länger empfangen
 keine weiteren e-mails | keine weiteren newsletter | keine e-mails mehr | keine mails mehr | keinen newsletter mehr
@@ -90,6 +100,74 @@ clique klik deze aici tutaj tu kliknij här klicka her tässä tästä täältä
 kattintson buraya buradan tıklayın tıklayınız здесь сюда тут ссылке отсюда тут натисніть тукa εδώ
 """
 _HERE_PARTS = "こちら | ここ | クリック | 点击 | 點擊 | 此处 | 此處 | 这里 | 這裡 | 여기 | 클릭"
+_BELOW = "below following unten folgenden ci-dessous suivant siguiente seguente următor următorul onderstaande poniżej"
+# Words that a sentence may have beside these and still do no more than point: "Please follow this link".
+_POINTING = """
+please simply just you can may could on at in to the that following below above go visit follow use open see via by or
+and then address url page web button press tap do so now it no problem your browser copy paste into
+bitte einfach sie du können kannst auf den dem folgenden unten unter um dazu dann der die das seite adresse nutzen
+besuchen gehen gehe zu kein
+merci de veuillez cliquer sur le la ce cette suivant suivez ci-dessous pour cela vous pouvez il suffit page adresse
+por favor haga hacer pulse pulsa en el este siguiente para ello siga sigue visite puede puedes
+neste no isso acesse visite siga
+cliccare sul su seguente questo per fai fare basta segui visita usa puoi
+apăsați apasă faceți fă clic dați pe linkul acest următorul accesați vă rugăm puteți
+klikken dan op de volgende ga naar u kunt onderstaande gebruik je
+w ten link proszę poniżej przejdź klicka länken denna klikk linket dette på na odkaz
+нажмите перейдите по пройдите кликните на эту ссылку пожалуйста
+"""
+# Calls to do something else: what shares a sentence with one of these is not offered as a way out.
+_OTHER_CALLS = """
+follow us | follow me | find us on | like us on | join us on | connect with us | in your browser | in browser
+in the browser | in a browser | view online | read online | read more | read the | read our | learn more | find out more
+shop now | buy now | order now | book now | visit our shop | visit our store | visit our blog | visit us at
+download our | download the | get the app | privacy | terms of | forward to | forward this | share this | refer a friend
+contact us | come back | subscribe again | resubscribe | re-subscribe
+unsubscribe rate | unsubscription rate | why people | why readers | why subscribers | why so many
+folgen sie uns | folge uns | folgt uns | im browser | online ansehen | online lesen | weiterlesen
+mehr erfahren | jetzt einkaufen | jetzt kaufen | jetzt bestellen | zum shop | zur website | datenschutz | weiterempfehl
+suivez-nous | suivez nous | votre navigateur | voir en ligne | version en ligne | lire la suite | en savoir plus
+confidentialité
+síguenos | síganos | en el navegador | ver en línea | leer más | privacidad
+seguici | nel browser | leggi tutto | scopri di più | siga-nos | siga nos | no navegador | veja online | leia mais
+privacidade
+urmărește-ne | urmăriți-ne | în browser | citește mai | confidențialit
+volg ons | in je browser | in uw browser | bekijk online | lees meer | obserwuj nas | śledź nas | w przeglądarce
+czytaj więcej | prywatności | в браузере | подписывайтесь | читать далее
+"""
+# A way out that stands elsewhere in this mail, or in others.
+_ELSEWHERE = """
+link in this | link in our | link in the | at the bottom | at the foot | at the end of | in the footer
+in every | in each | in any of | of every | of each
+am ende | in jeder | in jedem | en bas de | al pie | al final | in fondo | la sfârșitul | onderaan | na dole | no final
+"""
+# A statement that leaving is possible, which announces no address.
+_ANY_TIME = """
+any time | anytime | whenever | jederzeit | à tout moment | en cualquier momento | in qualsiasi momento | oricând
+op elk moment | te allen tijde | a qualquer momento | w każdej chwili | w dowolnym momencie
+när som helst | når som helst | kdykoli | bármikor | в любой момент | в любое время
+"""
+# Leaving by an answer: the address beside it is for something else.
+_BY_REPLY = """
+reply | answer this | send stop | text stop | antwort | répond | respond | rispond | răspund | beantwoord | odpowied
+"""
+# How a mail program introduces the mail that it quotes.
+_WROTE = """
+wrote | schrieb | a écrit | escribió | ha scritto | a scris | schreef | escreveu | napisał | skrev | kirjoitti | napsal
+írta | yazdı | написал | писал | 写道 | original message | forwarded message | ursprüngliche nachricht
+weitergeleitete nachricht | message d'origine | message transféré | mensaje original | mensaje reenviado
+messaggio originale | messaggio inoltrato | mesaj original | mesaj redirecționat | oorspronkelijk bericht
+doorgestuurd bericht | mensagem original | mensagem encaminhada | oryginalna wiadomość | wiadomość przekazana
+"""
+# A list of alternatives goes on: what follows is about the next link.
+_OR = "or and oder und ou et o y e sau și of en lub i eller och og nebo vagy veya или и"
+# Profiles of the sender: people are led there to follow, never to leave.
+_SOCIAL = """
+facebook.com fb.com fb.me instagram.com twitter.com x.com linkedin.com youtube.com youtu.be tiktok.com
+pinterest.com pin.it threads.net threads.com mastodon.social bsky.app t.me telegram.me wa.me whatsapp.com
+vk.com xing.com reddit.com discord.gg discord.com snapchat.com twitch.tv tumblr.com vimeo.com
+flickr.com open.spotify.com apps.apple.com play.google.com
+"""
 # In the addresses themselves.
 _LEAVE_URL = """
 unsub | optout | opt-out | opt_out | abmeld | abbestell | austragen | desabon | desinscr | desuscri | darse-de-baja
@@ -150,7 +228,7 @@ class Words:
         # From its end: there it goes twice as fast.
         found = [part for part in parts if text.rfind(part) >= 0]
         if self._starts:
-            for start in self._starts.intersection(bare_words(text)):
+            for start in self._starts.intersection(_word_set(text)):
                 found += [phrase for phrase in self._by_start[start] if phrase in text]
         return tuple(found)
 
@@ -167,6 +245,12 @@ def bare_words(text: str) -> list[str]:
     return [word.strip(_AROUND) for word in text.split()]
 
 
+# One text is searched for several lists of words in a row.
+@lru_cache(4)
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(bare_words(text))
+
+
 LEAVE = Words(_LEAVE)
 GOING = Words(_GOING)
 CHOOSE = Words(_CHOOSE)
@@ -177,6 +261,18 @@ _NO_HEX = dict.fromkeys(map(ord, "0123456789abcdef"))
 _THIN_URL = Words(f"{_LEAVE_URL} | {_CHOOSE_URL}".translate(_NO_HEX))
 HERE = frozenset(normal(_HERE).split())
 HERE_PARTS = Words(_HERE_PARTS)
+POINTING = HERE | frozenset(normal(_POINTING).split())
+OTHER_CALLS = Words(_OTHER_CALLS)
+ELSEWHERE = Words(_ELSEWHERE)
+ANY_TIME = Words(_ANY_TIME)
+BY_REPLY = Words(_BY_REPLY)
+WROTE = Words(_WROTE)
+OR = frozenset(normal(_OR).split())
+SOCIAL = frozenset(_SOCIAL.split())
+BELOW = frozenset(normal(_BELOW).split())
+CLICKS = frozenset(("click", "clicking", "klick", "clic", "klik", "haz", "this"))
+# "Unsubscribe with one click" does not point at anything.
+POINTING_AT = (HERE | BELOW) - CLICKS
 # A link that says more says what it is for.
 HERE_MAX = 60
 
@@ -188,7 +284,7 @@ def leaving(text: str) -> bool:
 
 def pointers(text: str) -> list[str]:
     """What is in the text, which is `normal`, by which a link may only point."""
-    here = HERE.intersection(bare_words(text))
+    here = HERE.intersection(_word_set(text))
     return [*here, *HERE_PARTS.within(text), *(start for start in ("http", "www.") if start in text)]
 
 
@@ -199,6 +295,32 @@ def points(label: str) -> bool:
     if label.startswith(("http://", "https://", "www.")):
         return True
     return not HERE.isdisjoint(bare_words(label)) or HERE_PARTS.said(label)
+
+
+def has_pointer(text: str) -> bool:
+    """Whether the text, which is `normal`, has a word that points at a link: "here", "click", "below"."""
+    return not (HERE | BELOW).isdisjoint(bare_words(text)) or HERE_PARTS.said(text)
+
+
+def points_at_link(text: str) -> bool:
+    """Whether the text, which is `normal`, has a word for a link or its place: "link", "here", "below"."""
+    return not POINTING_AT.isdisjoint(bare_words(text)) or HERE_PARTS.said(text)
+
+
+def only_points(text: str) -> bool:
+    """Whether the text, which is `normal`, has no words but those that point at a link, or none at all."""
+    return all(not word or word in POINTING or HERE_PARTS.said(word) for word in bare_words(text))
+
+
+def is_social(url: str) -> bool:
+    """Whether the address is at a network where senders have a profile."""
+    host = _HOST.match(url.lower())
+    if not host:
+        return False
+    name = host[0].rpartition("//")[2].rpartition("@")[2].partition(":")[0]
+    while name not in SOCIAL and "." in name:
+        name = name.partition(".")[2]
+    return name in SOCIAL
 
 
 # A headline in an address has more words than the name of a page.
