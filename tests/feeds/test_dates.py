@@ -38,6 +38,25 @@ TEN = datetime(2024, 9, 7, 10, tzinfo=UTC)
         "1725703200000",
         "07. Sept. 2024, 10:00",
         "sábado, 07 set 2024 10:00:00 +0000",
+        "Sat, 7th Sep 2024 10:00:00 GMT",
+        "Saturday, September 7, 2024 - 10:00am",
+        "Saturday, September 7, 2024 - 10:00",
+        "Samedi, 7. Septembre 2024 - 10:00",
+        "Sep. 7, 2024, 10:00 a.m.",
+        "Sept. 7, 2024, 3:00 a.m. PDT",
+        "Sat, September 7, 2024 at 06:00 AM EDT",
+        "2024-09-07T05:00:00-05:00Z",
+        "07.09.2024 10:00",
+        "07.09.24 10:00",
+        "07/09/2024 10:00:00",
+        "07-09-2024 10:00:00 UTC",
+        # The weekday tells in which order they are, or the American way to count hours.
+        "Sat, 09/07/2024 - 10:00",
+        "Sat, 07/09/2024 - 10:00",
+        "Sat, 07 09 2024 12:00:00 +0200",
+        "Sat, 09 07 2024 10:00:00",
+        "9/7/2024 10:00 AM",
+        "09/07/2024 3:00 am PDT",
     ],
 )
 def test_every_form_is_read(text: str) -> None:
@@ -54,6 +73,30 @@ def test_every_form_is_read(text: str) -> None:
     ],
 )
 def test_what_is_no_date_is_none(text: object) -> None:
+    assert moment(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("10/30/23 21:55:58", datetime(2023, 10, 30, 21, 55, 58, tzinfo=UTC)),
+        ("30.10.23", datetime(2023, 10, 30, tzinfo=UTC)),
+        ("Fri, 26/06/2020", datetime(2020, 6, 26, tzinfo=UTC)),
+        ("Nov. 2020", datetime(2020, 11, 1, tzinfo=UTC)),
+        ("Jan. 4, 2016, 12:37 p.m.", datetime(2016, 1, 4, 12, 37, tzinfo=UTC)),
+        ("Jan. 4, 2016, 12:37 a.m.", datetime(2016, 1, 4, 0, 37, tzinfo=UTC)),
+        ("ven., 05 juin 2020 15:09:58 +0000", datetime(2020, 6, 5, 15, 9, 58, tzinfo=UTC)),
+        ("ven., 03 juil. 2020 15:09:58 +0000", datetime(2020, 7, 3, 15, 9, 58, tzinfo=UTC)),
+        ("3 juillet 2020", datetime(2020, 7, 3, tzinfo=UTC)),
+        ("09/15/2014 4:20 pm PST", datetime(2014, 9, 16, 0, 20, tzinfo=UTC)),
+    ],
+)
+def test_forms_of_other_days(text: str, at: datetime) -> None:
+    assert moment(text) == at
+
+
+@pytest.mark.parametrize("text", ["31/13/2020", "13/13/2020", "30.02.2020", "1.2.3", "24-09-07", "1/2-2020"])
+def test_numbers_that_are_no_date_are_none(text: str) -> None:
     assert moment(text) is None
 
 

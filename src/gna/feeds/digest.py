@@ -62,6 +62,7 @@ def write(feed: Any, posts: Sequence[Any], *, language: str, now: datetime) -> d
         "body": _body(whole, titles, rest, language),
         "body_format": "html",
         "body_text": _text(whole, titles, rest),
+        "body_text_made": True,
         "audience": feed.audience,
         "archived": feed.archived,
     }

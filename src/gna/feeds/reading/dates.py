@@ -2,9 +2,10 @@
 
 import calendar
 import re
-import time
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from time import struct_time
 
 # Before the first feed, or after anybody will care: a mistake, not a date.
 FIRST_YEAR, LAST_YEAR = 1990, 2200
@@ -19,6 +20,9 @@ MONTHS = {
 MONTHS |= {"ene": 1, "gen": 1, "fév": 2, "fev": 2, "mär": 3, "mrz": 3, "mrt": 3, "abr": 4, "avr": 4, "mai": 5, "mei": 5}
 MONTHS |= {"mag": 5, "maj": 5, "giu": 6, "lug": 7, "ago": 8, "aoû": 8, "set": 9, "okt": 10, "ott": 10, "out": 10}
 MONTHS |= {"dez": 12, "dic": 12, "déc": 12}
+# French: three letters do not tell June from July.
+MONTHS |= {"juin": 6, "juil": 7}
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Hours east of Greenwich. Where a name has several meanings, the one that feeds mean.
 HOURS: dict[str, float] = {
     "z": 0, "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "west": 1, "bst": 1, "cet": 1, "cest": 2, "met": 1, "mest": 2,
@@ -31,20 +35,28 @@ HOURS: dict[str, float] = {
 }  # fmt: skip
 EPOCH = re.compile(r"(\d{10})(?:\d{3})?(?:\.\d{1,9})?")
 TIME = (
-    r"(?:[\sT,]{1,3}(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,]\d{1,9})?)?"
-    r"(?:\s?(?P<noon>[ap]m)\b)?)?"
+    r"(?:(?:[\sT,]{1,3}|\s{1,3}-\s{1,3}|,?\sat\s)"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,]\d{1,9})?)?"
+    r"(?:\s?(?P<noon>[ap])\.?m(?:\.|\b))?)?"
 )
 LETTER = r"[^\W\d_]"
-WEEKDAY, MONTH = rf"(?:{LETTER}{{2,12}}[.,\s]{{1,5}})?", rf"(?P<month>{LETTER}{{3}}){LETTER}{{0,6}}\.?"
+WEEKDAY = rf"(?:(?P<weekday>{LETTER}{{2,12}})[.,\s]{{1,5}})?"
+MONTH = rf"(?P<month>{LETTER}{{3,9}})\.?"
+ORDINAL = r"(?:st|nd|rd|th)?"
 ZONE = r"\s{0,5}(?P<zone>.{0,40})"
 FORMS = [
     re.compile(form + TIME + ZONE, re.IGNORECASE)
     for form in (
-        WEEKDAY + r"(?P<day>\d{1,2})[.\s-]{1,5}" + MONTH + r"[\s,-]{1,5}(?P<year>\d{4}|\d{2})",
+        WEEKDAY + rf"(?P<day>\d{{1,2}}){ORDINAL}[.\s-]{{1,5}}" + MONTH + r"[\s,-]{1,5}(?P<year>\d{4}|\d{2})",
         r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})",
-        WEEKDAY + MONTH + r"\s{1,5}(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s{1,5}(?P<year>\d{4})",
+        WEEKDAY + MONTH + rf"\s{{1,5}}(?P<day>\d{{1,2}}){ORDINAL},?\s{{1,5}}(?P<year>\d{{4}})",
         r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})",
         r"(?P<year>\d{4})[년年.]\s?(?P<month>\d{1,2})[월月.]\s?(?P<day>\d{1,2})[일日.]?",
+        # In which order day and month stand is found out later.
+        WEEKDAY + r"(?P<first>\d{1,2})(?P<between>[/.])(?P<other>\d{1,2})(?P=between)(?P<year>\d{4}|\d{2})",
+        WEEKDAY + r"(?P<first>\d{1,2})(?P<between>[\s-])(?P<other>\d{1,2})(?P=between)(?P<year>\d{4})",
+        # A month alone is its first day.
+        MONTH + r"\s{1,5}(?P<year>\d{4})",
     )
 ]
 FORMS.append(
@@ -53,7 +65,7 @@ FORMS.append(
         r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
     )
 )
-OFFSET = re.compile(r"(?:gmt|utc)?\s?([+-])(\d{1,2}):?(\d{2})?(?:\s?\(.{0,30}\))?", re.IGNORECASE)
+OFFSET = re.compile(r"(?:gmt|utc)?\s?([+-])(\d{1,2}):?(\d{2})?z?(?:\s?\(.{0,30}\))?", re.IGNORECASE)
 PLACE = re.compile(r"[A-Za-z]{2,20}(?:/[A-Za-z0-9_+-]{1,30}){1,2}")
 
 
@@ -85,7 +97,7 @@ def guessed(text: object, nine: object) -> datetime | None:
 
     Where it finds a year alone, it takes the month from today; where it finds a number alone, it finds a year in it.
     """
-    if not isinstance(text, str) or not isinstance(nine, time.struct_time):
+    if not isinstance(text, str) or not isinstance(nine, struct_time):
         return None
     said = text[:LONGEST]
     numbers = set(map(int, re.findall(r"\d{1,4}", said)))
@@ -107,17 +119,44 @@ def believable(at: datetime) -> datetime | None:
 def _moment(found: re.Match[str], zone: tzinfo) -> datetime:
     hour = int(found["hour"] or 0)
     if found["noon"]:
-        hour = hour % 12 + (12 if found["noon"].lower() == "pm" else 0)
-    naive = datetime(  # noqa: DTZ001 - its zone follows
-        _year(found["year"]),
-        int(found["month"]) if found["month"].isdigit() else MONTHS.get(found["month"].lower(), 0),
-        int(found["day"]),
+        hour = hour % 12 + (12 if found["noon"].lower() == "p" else 0)
+    clock = time(
         # The end of a day may be written as hour 24, a leap second as second 60.
         hour % 24 if hour == 24 else hour,
         int(found["minute"] or 0),
         min(int(found["second"] or 0), 59),
+        tzinfo=zone,
     )
-    return (naive + timedelta(days=hour == 24)).replace(tzinfo=zone).astimezone(UTC)
+    return (datetime.combine(_date(found), clock) + timedelta(days=hour == 24)).astimezone(UTC)
+
+
+def _date(found: re.Match[str]) -> date:
+    said = found.groupdict()
+    year = _year(said["year"])
+    if "first" not in said:
+        return date(year, _month(said["month"]), int(said.get("day", 1)))
+    first, second = int(said["first"]), int(said["other"])
+    if _is_month_first(said, year, first, second):
+        return date(year, first, second)
+    return date(year, second, first)
+
+
+def _month(said: str) -> int:
+    if said.isdigit():
+        return int(said)
+    name = said.lower()
+    return MONTHS.get(name[:4]) or MONTHS.get(name[:3], 0)
+
+
+def _is_month_first(said: Mapping[str, str | None], year: int, first: int, second: int) -> bool:
+    """Whether numbers are written in the American order: the weekday tells it, or `am` and `pm` suggest it."""
+    if first > 12 or second > 12:
+        return second > 12
+    weekday = (said["weekday"] or "").lower()[:3]
+    if weekday in WEEKDAYS:
+        orders = {date(year, second, first).weekday(): False, date(year, first, second).weekday(): True}
+        return orders.get(WEEKDAYS.index(weekday), False)
+    return bool(said["noon"]) and said["between"] != "."
 
 
 def _year(digits: str) -> int:

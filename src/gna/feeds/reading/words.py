@@ -21,10 +21,12 @@ TAG = re.compile(
 ATTRIBUTE = re.compile(r"""([a-zA-Z][a-zA-Z0-9:_-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""")
 # A picture inside its own address can be longer than all that is looked at.
 INLINE_DATA = re.compile(r"data:[a-z]+/[^\"'\s>]*+")
-# These go with all that is in them.
+# These go with all that is in them. `embed` is not among them: it is void, and what follows is not in it.
 SILENT = re.compile(
-    "applet|audio|canvas|embed|head|iframe|math|noscript|object|script|select|style|svg|template|textarea|title|video"
+    "applet|audio|canvas|head|iframe|math|noscript|object|script|select|style|svg|template|textarea|title|video"
 )
+# Of these, HTML parsers read everything as their content until the end tag, or the end of the document.
+RAW = re.compile("iframe|script|style|template|textarea|title")
 # The others stand apart from the words around them.
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup"
@@ -88,16 +90,27 @@ def prose(fragment: str) -> str:
     """The text of HTML; where a block begins or ends there is a space."""
     said, end, silent = [], 0, ""
     fragment = _beginning(fragment)
-    for tag in TAG.finditer(fragment):
+    tags = [*TAG.finditer(fragment)]
+    last_ends = {tag["name"].lower(): tag.start() for tag in tags if tag["end"]}
+    # Of a text that was cut, the end tags may have been cut off.
+    is_whole = len(fragment) < LOOKED_AT
+    for tag in tags:
         name = (tag["name"] or "").lower()
         if not silent:
             said.append(fragment[end : tag.start()])
             said.append("" if not name or INLINE.fullmatch(name) else " ")
-            silent = name if SILENT.fullmatch(name) and not tag["end"] and not tag[0].endswith("/>") else ""
+            is_left_open = is_whole and not RAW.fullmatch(name) and last_ends.get(name, -1) < tag.start()
+            silent = name if _is_silent(tag) and not is_left_open else ""
         elif tag["end"] and name == silent:
             silent = ""
         end = tag.end()
     return unescape("".join(said) + ("" if silent else fragment[end:]))
+
+
+def _is_silent(tag: re.Match[str]) -> bool:
+    """Whether a tag opens an element whose content is not read."""
+    name = (tag["name"] or "").lower()
+    return bool(SILENT.fullmatch(name)) and not tag["end"] and not tag[0].endswith("/>")
 
 
 def pictures(fragment: object) -> Iterator[dict[str, str]]:
