@@ -2,7 +2,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,10 +24,15 @@ from tests.servers.valkey import Valkey
 
 def gna(folder: Path, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
     """Run the command in a folder of its own, with nothing inherited but the search path."""
+    return run(folder, [sys.executable, "-m", "gna", *arguments], environ)
+
+
+def run(folder: Path, command: Sequence[str], environ: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run any command in a folder of its own, with nothing inherited but the search path."""
     return subprocess.run(
-        [sys.executable, "-m", "gna", *arguments],
+        command,
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1"} | environ,
+        env={"PATH": os.environ["PATH"], "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1", **environ},
         capture_output=True,
         text=True,
         timeout=60,
@@ -70,7 +75,10 @@ def test_a_database_that_is_away_stops_the_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        ("sqlite:///text.txt", "The database does not answer: file is not a database."),
+        (
+            "sqlite:///text.txt",
+            "DATABASE_URL names a file that is no SQLite database; restore a backup, or name another.",
+        ),
         ("sqlite:////proc/gna.db", "The database /proc/gna.db cannot be made"),
         ("postgresql://gna:hunter2/db", "DATABASE_URL cannot be understood: is the port a number?"),
         ("postgresql://gna:hun@ter2@127.0.0.1:1/db", "DATABASE_URL has an @ too many: in a password, write it as %40."),
@@ -141,6 +149,20 @@ def test_check_reports_what_does_not_answer(tmp_path: Path) -> None:
     assert "database wrong The database does not answer" in report
     assert "redis wrong does not answer" in report
     assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_check_shows_the_sender_as_it_leaves(tmp_path: Path) -> None:
+    sender = "Les Amis de la Forêt de Fontainebleau et des Gorges de Franchard <lettre@example.fr>"
+    report = gna(tmp_path, "check", EMAIL_FROM_ADDRESS=sender, COLUMNS="80").stdout
+    lines = [line[19:] for line in report.splitlines()]
+    start = lines.index("From: =?utf-8?q?Les_Amis_de_la_For=C3=AAt_de_Fontainebleau_et_des_Gorges_d?=")
+    assert lines[start + 1] == " =?utf-8?q?e_Franchard?= <lettre@example.fr>"
+
+
+def test_a_sender_that_cannot_be_understood_is_one_sentence(tmp_path: Path) -> None:
+    done = gna(tmp_path, "check", EMAIL_FROM_ADDRESS="Ana <a@example.org>, Bob <b@example.org>")
+    assert done.returncode == 1
+    assert done.stderr.startswith("gna: EMAIL_FROM_ADDRESS must be an address, or a name with an address:")
 
 
 def test_check_shows_brackets_as_they_are(tmp_path: Path) -> None:

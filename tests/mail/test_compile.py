@@ -255,6 +255,17 @@ def test_every_sender_that_the_settings_take_can_write(sender: str, written: str
     assert str(mail["From"]).replace('"', "") == (written or sender).replace('"', "")
 
 
+def test_a_link_with_letters_beyond_ascii_is_ascii_in_the_header_alone() -> None:
+    sender = Sender("news@example.org", "https://știri.example/ană")
+    content = Content("x", "<p>x</p>", "{{ unsubscribe_url }}")
+    raw = Mail(Compiled(content, sender, BULK), "0195", "ana@example.org", {"unsubscribe_token": TOKEN}).raw()
+    mail = message_from_bytes(raw, _class=EmailMessage, policy=SMTP)
+    link = f"https://xn--tiri-pxb.example/an%C4%83/api/unsubscribe?token={TOKEN}"
+    assert mail["List-Unsubscribe"] == f"<{link}>"
+    assert f"https://știri.example/ană/api/unsubscribe?token={TOKEN}" in text_of(mail, "plain")
+    assert_ready_for_the_wire(raw)
+
+
 def test_the_same_content_has_the_same_hash_and_another_one_another() -> None:
     assert HELLO.hash == Content(HELLO.subject, HELLO.html, HELLO.text).hash
     assert HELLO.hash != Content(HELLO.subject, HELLO.html, HELLO.text + " ").hash

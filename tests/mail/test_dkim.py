@@ -153,6 +153,15 @@ def test_empty_lines_added_at_the_end_change_nothing(domain: Domain) -> None:
     assert domain.believes(domain.signed() + b"\r\n\r\n")
 
 
+def test_a_sender_on_several_lines_is_believed(domain: Domain) -> None:
+    name = "Les Amis de la Forêt de Fontainebleau et des Gorges de Franchard"
+    sender = Sender(f"{name} <a@example.org>", "https://știri.example", domain.signer)
+    values = {"name": "Ana", "unsubscribe_token": "x" * 43}
+    raw = Mail(Compiled(LETTER, sender, Bulk("7")), "0195", "b@example.org", values).raw()
+    assert b"_Gorges_d?=\r\n =?utf-8?q?e_Franchard?= <a@example.org>" in raw
+    assert domain.believes(raw)
+
+
 def test_headers_folded_anew_on_the_way_change_nothing(domain: Domain) -> None:
     raw = domain.signed()
     assert domain.believes(raw.replace(b"\r\nTo: ana", b"\r\nTO:\r\n\t ana").replace(b"this is", b"this\r\n  is"))

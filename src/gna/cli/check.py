@@ -2,7 +2,7 @@
 
 import asyncio
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -15,6 +15,8 @@ from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, answers
 from gna.errors import GnaError
+from gna.mail.compile import Sender
+from gna.provider_history import why_no_rehearsal
 
 if TYPE_CHECKING:
     import redis
@@ -31,6 +33,7 @@ class Finding:
 
 SECRET_MIN = 20
 STATES = {"ok": "ok", "unknown": "warning", "warning": "warning", "problem": "wrong"}
+INDENT = 19
 STYLES = {"ok": "green", "warning": "yellow", "wrong": "red"}
 
 
@@ -40,22 +43,27 @@ def check(
 ) -> None:
     """Say what is configured, what is missing, and whether database, Redis and mail provider answer."""
     settings, db = start.begin()
-    parts = (_redis, _provider, _template, _feed, _doors, _sign_in)
-    findings = [*_settings(), *_database(db), *(finding for part in parts for finding in part(settings))]
+    parts = (_redis, _sender, _provider, _template, _feed, _doors, _sign_in)
+    findings = [*_settings(), *_database(settings, db), *(finding for part in parts for finding in part(settings))]
     db.close()
     if dns:
         findings += _dns(settings, selector)
-    # Imported late: no other command draws.
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for finding in findings:
-        table.add_row(finding.part, f"[{STYLES[finding.state]}]{finding.state}[/]", escape(finding.says))
-    Console(soft_wrap=True).print(table)
+    _show(findings)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(1)
+
+
+def _show(findings: Sequence[Finding]) -> None:
+    """One finding after the other. No line is cut: records and headers are there to be copied."""
+    # Imported late: no other command has colours.
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(soft_wrap=True, highlight=False)
+    for finding in findings:
+        says = finding.says.replace("\n", "\n" + " " * INDENT)
+        state = f"[{STYLES[finding.state]}]{finding.state:9}[/]"
+        console.print(f"{finding.part:10}{state}{escape(says)}")
 
 
 def _settings() -> Iterator[Finding]:
@@ -69,16 +77,21 @@ def _settings() -> Iterator[Finding]:
         yield Finding("settings", "warning", f"{name} in .env means nothing" + (f"; {near[0]}?" if near else ""))
 
 
-def _database(db: Database) -> Iterator[Finding]:
+def _database(settings: Settings, db: Database) -> Iterator[Finding]:
+    no_rehearsal = None
     try:
         with db.read() as tx:
             name, have = answers(tx), migrations.version(tx)
+            if have == migrations.HEAD and settings.email_provider == "mailbox":
+                no_rehearsal = why_no_rehearsal(tx)
     except GnaError as error:
         yield Finding("database", "wrong", str(error))
         return
     yield Finding("database", "ok", f"{name} answers")
     if have == migrations.HEAD:
         yield Finding("schema", "ok", f"at {have}, up to date")
+        if no_rehearsal:
+            yield Finding("mail", "wrong", no_rehearsal)
     elif have is None:
         yield Finding("schema", "warning", "the database is empty; the next start, or gna migrate, makes the tables")
     elif newer := migrations.why_too_new(have):
@@ -118,6 +131,12 @@ def _redis_policy(client: "redis.Redis") -> Iterator[Finding]:
         policy = "not told"
     if policy != "noeviction":
         yield Finding("redis", "warning", f"maxmemory-policy is {policy}; it must be noeviction, or jobs can vanish")
+
+
+def _sender(settings: Settings) -> Iterator[Finding]:
+    """The header `From:` as it leaves: folded, and encoded where the name needs it."""
+    header = Sender(settings.email_from_address, settings.base_url).from_header.decode()
+    yield Finding("sender", "ok", "From: " + header.replace("\r\n", "\n"))
 
 
 def _provider(settings: Settings) -> Iterator[Finding]:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from email.utils import parseaddr
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from gna import ids, log, outbox
 from gna.config import Settings
+from gna.kinds import NamedAddress
 from gna.mail.content import letter
 from gna.outbox import Kind, Letter
 from gna.subscribers.signup import Site
@@ -26,7 +26,8 @@ class Notices:
     @classmethod
     def of(cls, settings: Settings) -> "Notices":
         """To ADMIN_EMAIL."""
-        return cls(Site.of(settings), parseaddr(settings.admin_email)[1] if settings.admin_email else None)
+        given = settings.admin_email
+        return cls(Site.of(settings), NamedAddress.parse(given).address if given else None)
 
     def failing(self, tx: Connection, feed: Any, *, failures: int, error: str, now: datetime) -> None:
         """It failed several times in a row."""

@@ -10,19 +10,18 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import formatdate, parseaddr
+from email.utils import formatdate
 from functools import cached_property, lru_cache
 from typing import Protocol
 
+from gna.kinds import NamedAddress
 from gna.mail import encode
 from gna.mail.address import on_the_wire
 from gna.mail.body import encoded, plain
 from gna.mail.content import Content, Pieces, Slot, filled, html_pieces, one_line, text_pieces
 from gna.mail.encode import CRLF
 from gna.mail.footer import with_footer
+from gna.outside import place
 
 # So many different subjects of a content are kept.
 SUBJECTS = 2000
@@ -48,14 +47,23 @@ class Sender:
     signer: Signer | None = None
 
     @cached_property
+    def _parsed(self) -> NamedAddress:
+        return NamedAddress.parse(self.written)
+
+    @cached_property
     def address(self) -> str:
         """The address that it comes from, for the envelope."""
-        return on_the_wire(parseaddr(self.written)[1])
+        return on_the_wire(self._parsed.address)
 
     @property
     def name(self) -> str:
         """What readers see in front of the address."""
-        return parseaddr(self.written)[0]
+        return self._parsed.name
+
+    @property
+    def from_header(self) -> bytes:
+        """The value of the header `From:`, folded and encoded."""
+        return encode.from_header(self.name, self.address)
 
     @property
     def domain(self) -> str:
@@ -92,7 +100,7 @@ class Compiled:
         # Only while no value needs encoding; then a person can read the source, and find a link in it.
         self._plain = plain(in_text, in_html, boundary)
         self._head = _common_headers(sender, bulk, boundary)
-        self._unsubscribe = f"List-Unsubscribe: <{sender.base_url}{bulk.unsubscribe_path}".encode() if bulk else b""
+        self._unsubscribe = _unsubscribe_header(sender, bulk) if bulk else b""
 
     def compose(self, id: str, to: str, values: Mapping[str, str]) -> list[bytes]:
         """One person's whole mail in pieces, to be joined by whoever writes them."""
@@ -175,7 +183,7 @@ class Mail:
 
 def _common_headers(sender: Sender, bulk: Bulk | None, boundary: bytes) -> bytes:
     """The headers that are the same in everybody's mail; the list headers that differ come after them."""
-    lines = [b"From: " + _from(sender), b"MIME-Version: 1.0"]
+    lines = [b"From: " + sender.from_header, b"MIME-Version: 1.0"]
     lines.append(b'Content-Type: multipart/alternative;\r\n boundary="' + boundary + b'"')
     if bulk is None:
         # Vacation responders stay silent.
@@ -188,11 +196,10 @@ def _common_headers(sender: Sender, bulk: Bulk | None, boundary: bytes) -> bytes
     return CRLF.join((*lines, b""))
 
 
-def _from(sender: Sender) -> bytes:
-    """The From header's value, folded and encoded."""
-    mail = EmailMessage(policy=SMTP)
-    mail["From"] = Address(sender.name, addr_spec=sender.address)
-    return bytes(mail).partition(b": ")[2].strip()
+def _unsubscribe_header(sender: Sender, bulk: Bulk) -> bytes:
+    """The header up to the token. A link in a header is ASCII, even if it is not in a text."""
+    link = place.parse(sender.base_url + bulk.unsubscribe_path).url
+    return f"List-Unsubscribe: <{link}".encode()
 
 
 def _with_links(pieces: Pieces, sender: Sender, bulk: Bulk, written: Callable[[str], str]) -> Pieces:

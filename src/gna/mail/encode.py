@@ -6,6 +6,7 @@ begins with "From ", so no mailbox file changes it and breaks a signature.
 
 import binascii
 import re
+from email.header import Header
 from functools import lru_cache
 
 CRLF = b"\r\n"
@@ -14,6 +15,8 @@ LINE = 75
 # A header line of 76, less "Subject: " and the frame of an encoded word: so many bytes in base64.
 WORD = 39
 HEADER_LINE = 76
+# Words that stand in front of an address as they are (RFC 5322: atoms), one space between them.
+ATOMS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 
 _WRITTEN = [bytes([byte]) if 32 <= byte < 127 and byte != 61 else b"=%02X" % byte for byte in range(256)]
 # What needs no encoding and fits on a line; it does not begin with a dot or an F, which might have to be encoded there.
@@ -84,6 +87,34 @@ def header(text: str, used: int) -> bytes:
     return b"\r\n ".join(
         b"=?utf-8?b?" + binascii.b2a_base64(chunk.encode(), newline=False) + b"?=" for chunk in _chunks(text)
     )
+
+
+def from_header(name: str, address: str) -> bytes:
+    """The value of `From:`, of an ASCII address and a name as `NamedAddress` has it."""
+    if not name:
+        return address.encode()
+    phrase = _phrase(name, used=len("From: "))
+    last_line = phrase.rpartition("\r\n")[2]
+    used = len(last_line) if last_line != phrase else len("From: ") + len(phrase)
+    fits = used + len(f" <{address}>") <= HEADER_LINE
+    gap = " " if fits else "\r\n "
+    return f"{phrase}{gap}<{address}>".encode()
+
+
+def _phrase(name: str, *, used: int) -> str:
+    """The name in front of an address: as it is, in quotes, or in encoded words."""
+    # A text with "=?" could be read as an encoded word.
+    if name.isascii() and "=?" not in name:
+        words = name.split(" ")
+        if ATOMS.fullmatch(name) and max(map(len, words)) <= HEADER_LINE - used:
+            return _folded(words, used).decode()
+        quoted = '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
+        # It is never folded: some parsers keep a line break within quotes.
+        if used + len(quoted) <= HEADER_LINE:
+            return quoted
+    # Writes in each encoded word only what may stand in a phrase, and splits no character.
+    words_only = Header(name, "utf-8", maxlinelen=HEADER_LINE, header_name="From")
+    return words_only.encode(linesep="\r\n")
 
 
 def _folded(words: list[str], used: int) -> bytes:
