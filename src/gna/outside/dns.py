@@ -1,4 +1,4 @@
-"""Asking DNS for texts: what is not there, what did not answer and what failed are three different things."""
+"""Asking DNS for records: what is not there, what did not answer and what failed are three different things."""
 
 import ipaddress
 import re
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dns.asyncresolver import Resolver
+    from dns.rdata import Rdata
 
 PORT = 53
 # So long one server may think before the next is asked.
@@ -21,7 +22,7 @@ class Said(Enum):
     """How a question ended."""
 
     FOUND = "found"
-    # The name or its texts do not exist: DNS is sure of that.
+    # The name or its records do not exist: DNS is sure of that.
     NOTHING = "nothing"
     # Nobody answered in time.
     SILENT = "silent"
@@ -31,7 +32,7 @@ class Said(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """The texts at a name, each joined from its strings."""
+    """The records at a name as text; a TXT record is joined from its strings."""
 
     said: Said
     texts: tuple[str, ...] = ()
@@ -52,6 +53,10 @@ class Asking:
 
     async def texts(self, name: str) -> Answer:
         """The TXT records of a name; never raises."""
+        return await self.records(name, "TXT")
+
+    async def records(self, name: str, kind: str) -> Answer:
+        """The records of a kind (`TXT`, `A`, `MX`) at a name; never raises."""
         # Only whoever asks carries the library.
         import dns.exception
         import dns.resolver
@@ -60,14 +65,14 @@ class Asking:
         if left <= 0:
             return Answer(Said.SILENT)
         try:
-            found = await self._asked().resolve(f"{name}.", "TXT", raise_on_no_answer=False, lifetime=left)
+            found = await self._asked().resolve(f"{name}.", kind, raise_on_no_answer=False, lifetime=left)
         except dns.resolver.NXDOMAIN:
             return Answer(Said.NOTHING)
         except dns.exception.Timeout:
             return Answer(Said.SILENT)
         except (dns.exception.DNSException, OSError, ValueError):
             return Answer(Said.FAILED)
-        texts = tuple(b"".join(text.strings).decode("utf-8", "replace") for text in found)
+        texts = tuple(_text(record) for record in found)
         return Answer(Said.FOUND, texts) if texts else Answer(Said.NOTHING)
 
     def _asked(self) -> "Resolver":
@@ -81,6 +86,11 @@ class Asking:
             resolver.timeout = EACH
             self._resolver = resolver
         return self._resolver
+
+
+def _text(record: "Rdata") -> str:
+    strings = getattr(record, "strings", None)
+    return record.to_text() if strings is None else b"".join(strings).decode("utf-8", "replace")
 
 
 def endpoint(server: str) -> tuple[str, int]:

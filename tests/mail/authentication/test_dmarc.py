@@ -39,6 +39,12 @@ def test_the_record_is_looked_for_from_the_domain_upwards(domain: str, asked: li
         (f"v=DMARC1; p=reject; pct=50; {RUA}; ruf=mailto:a@b.org", {"dmarc_ok"}),
         ("v=DMARC1; p=none", {"dmarc_none", "dmarc_no_reports"}),
         ("v=DMARC1; p=reject", {"dmarc_ok", "dmarc_no_reports"}),
+        ("v=DMARC1; p=none; rua=", {"dmarc_none", "dmarc_no_reports"}),
+        ("v=DMARC1; p=none; rua=dmarc@example.org", {"dmarc_none", "dmarc_rua"}),
+        ("v=DMARC1; p=none; rua=mailto:dmarc", {"dmarc_none", "dmarc_rua"}),
+        ("v=DMARC1; p=none; rua=https://b.org/dmarc", {"dmarc_none", "dmarc_rua"}),
+        (f"v=DMARC1; p=none; {RUA},reports@b.org", {"dmarc_none", "dmarc_rua"}),
+        (f"v=DMARC1; p=none; {RUA}!10m , MAILTO:reports@b.org", {"dmarc_none"}),
         ("v=DMARC1", {"dmarc_malformed"}),
         ("v=DMARC1; p=maybe", {"dmarc_malformed"}),
         ("v=DMARC1; p=none; p=reject", {"dmarc_malformed"}),
@@ -52,6 +58,25 @@ def test_the_record_is_looked_for_from_the_domain_upwards(domain: str, asked: li
 def test_a_record_is_judged(text: str, codes: set[str]) -> None:
     assert set(judged(org=text)) == codes
     assert set(judged(org=["other=text", text])) == codes
+
+
+@pytest.mark.parametrize(
+    ("written", "mended"),
+    [
+        ("dmarc@example.org", "mailto:dmarc@example.org"),
+        ("mailto://dmarc@example.org", "mailto:dmarc@example.org"),
+        ("a@b.org!5m, mailto:c@d.org", "mailto:a@b.org!5m,mailto:c@d.org"),
+        ("https://b.org/dmarc,a@b.org", "mailto:a@b.org"),
+        ("https://b.org/dmarc", "mailto:dmarc@example.org"),
+    ],
+)
+def test_an_address_for_reports_without_its_scheme_is_mended(written: str, mended: str) -> None:
+    found = judged(org=f"v=DMARC1; p=none; rua={written}")
+    for code, policy in (("dmarc_rua", "none"), ("dmarc_none", "quarantine")):
+        publish = found[code].publish
+        assert publish
+        assert publish.text == f"v=DMARC1; p={policy}; rua={mended}"
+    assert found["dmarc_rua"].level is Level.WARNING
 
 
 def test_no_record_is_a_problem_with_a_record_to_publish() -> None:

@@ -3,12 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from gna.lines import shortened
 from gna.mail.authentication import tags
 from gna.mail.authentication.findings import Finding, Record, finding
 from gna.outside.dns import Answer
 
 POLICIES = ("none", "quarantine", "reject")
 NEXT = {"none": "quarantine"}
+# To whom reports are sent, and how long they may be; receivers know no other scheme.
+REPORT_URI = re.compile(r"mailto:[^@\s,!:/]+@[^@\s,!:/]+(?:![0-9]+[kmgt]?)?", re.IGNORECASE)
+MAILTO = re.compile(r"\A(?:mailto:)?/*", re.IGNORECASE)
 LIKE_DMARC = re.compile(r"\s*v\s*=\s*dmarc", re.IGNORECASE)
 
 
@@ -41,9 +45,15 @@ def _judge_one(domain: str, place: str, text: str, signer: str | None) -> Iterat
     if place != domain:
         yield finding("dmarc_inherited", name=domain, parent=place)
         policy = said.get("sp", policy).lower()
-    reported = said if "rua" in said else said | {"rua": f"mailto:{_reports(place)}"}
-    if reported is not said:
+    uris = [uri.strip() for uri in said.get("rua", "").split(",") if uri.strip()]
+    unusable = [uri for uri in uris if not REPORT_URI.fullmatch(uri)]
+    reported = said
+    if not uris:
+        reported = said | {"rua": _first_reports(place)}
         yield finding("dmarc_no_reports", Record(name, tags.write(reported)))
+    elif unusable:
+        reported = said | {"rua": _mended_reports(uris) or _first_reports(place)}
+        yield finding("dmarc_rua", Record(name, tags.write(reported)), uri=shortened(unusable[0], 80))
     if signer and not _is_aligned(domain, signer, shared=place, strict=said.get("adkim", "r").lower() == "s"):
         yield finding("dmarc_unaligned", name=domain, signer=signer)
     if policy in NEXT:
@@ -61,8 +71,15 @@ def _is_aligned(domain: str, signer: str, *, shared: str, strict: bool) -> bool:
 
 
 def _first(domain: str) -> Record:
-    return Record(f"_dmarc.{domain}", f"v=DMARC1; p=none; rua=mailto:{_reports(domain)}")
+    return Record(f"_dmarc.{domain}", f"v=DMARC1; p=none; rua={_first_reports(domain)}")
 
 
-def _reports(domain: str) -> str:
-    return f"dmarc@{domain}"
+def _first_reports(domain: str) -> str:
+    return f"mailto:dmarc@{domain}"
+
+
+def _mended_reports(uris: list[str]) -> str:
+    """The list with `mailto:` before each address; what is no address is left out."""
+    addresses = [MAILTO.sub("", uri) for uri in uris]
+    mended = [f"mailto:{address}" for address in addresses]
+    return ",".join(uri for uri in mended if REPORT_URI.fullmatch(uri))

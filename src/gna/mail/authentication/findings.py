@@ -36,31 +36,39 @@ SAYS: dict[str, tuple[Level, str]] = {
     ),
     "spf_syntax": (
         PROBLEM,
-        "The SPF record holds “%(term)s”, which nobody understands, so receivers heed none of it. Mend or remove that.",
+        "Receivers answer the SPF record with a permerror and heed none of it: %(problem)s. Mend or remove that.",
     ),
     "spf_nobody": (PROBLEM, "The SPF record allows no server at all to send mail of %(name)s. Name those that do."),
     "spf_lookups": (
         PROBLEM,
         (
-            "The SPF record needs %(count)s look-ups, and after 10 receivers give up and heed none of it. "
+            "The SPF record needs more than 10 look-ups, and receivers then give up and heed none of it. "
             "Remove what no longer sends your mail: %(terms)s."
         ),
     ),
-    "spf_include_missing": (
+    "spf_void": (
         PROBLEM,
-        "“%(term)s” leads to %(target)s, which has no SPF record, so receivers heed none of yours. Remove it.",
+        (
+            "More than 2 look-ups of the SPF record find nothing, and receivers then give up and heed none of it. "
+            "Remove what leads there: %(names)s."
+        ),
     ),
-    "spf_include_many": (
+    "spf_include_broken": (
         PROBLEM,
-        "“%(term)s” leads to %(target)s, which has several SPF records, so receivers heed none of yours. Remove it.",
+        (
+            "The SPF record leads to that of %(target)s, which receivers answer with a permerror, "
+            "so they heed none of yours: %(problem)s. Remove what leads there."
+        ),
     ),
-    "spf_circle": (PROBLEM, "“%(term)s” leads back to where it came from, so receivers never finish. Remove it."),
-    "spf_include_unasked": (
+    "spf_unfollowed": (
         UNKNOWN,
-        "“%(term)s” could not be followed: DNS did not tell what is at %(target)s. Try again.",
+        "The SPF record could not be followed: DNS did not tell what is at %(target)s. Try again.",
     ),
     "spf_ptr": (WARNING, "The SPF record uses “ptr”, which is slow and should not be used any more. Remove it."),
-    "spf_open": (WARNING, "The SPF record ends in “%(end)s”: it allows everybody to send as you. End it in “~all”."),
+    "spf_open": (
+        WARNING,
+        "The SPF record allows everybody to send as you, by “%(term)s”. Remove that, and end it in “~all”.",
+    ),
     "spf_neutral": (
         WARNING,
         "The SPF record does not say what becomes of mail from other servers. End it in “~all”.",
@@ -127,6 +135,10 @@ SAYS: dict[str, tuple[Level, str]] = {
     "dmarc_no_reports": (
         WARNING,
         "Nobody gets the reports of receivers, which show who sends as you. Name an address (rua=).",
+    ),
+    "dmarc_rua": (
+        WARNING,
+        "The reports of receivers reach nobody at “%(uri)s”: an address in rua= has “mailto:” before it.",
     ),
     "dmarc_unaligned": (
         WARNING,
