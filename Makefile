@@ -2,18 +2,28 @@
 # Everything is installed into .venv from the hashed lists in requirements/; delete .venv to start afresh.
 
 PORT ?= 8000
-DATABASE_URL ?= sqlite:///gna.db
 BIN := .venv/bin
 
+# The rehearsal: `make run` works in a folder of its own, with a database and mails of its own. `.env` is not read there, and
+# settings that the shell exports are taken away: only those on make's command line count, as in `make run GNA_LANGUAGE=ro`.
+# A value given here loses to the command line and beats the shell.
+DATABASE_URL := sqlite:///gna.db
+SETTINGS = $(shell sed -n 's/^| `\([A-Z_]*\)` .*/\1 \1_FILE/p' docs/reference/settings.md)
+EXPORTED = $(foreach name,$(SETTINGS),$(if $(filter environment%,$(origin $(name))),$(name)))
+REHEARSE = mkdir -p rehearsal && cd rehearsal && exec env $(EXPORTED:%=-u %) DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox \
+  DISABLE_AUTH=true PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" "$(CURDIR)/$(BIN)/gna"
+
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lint format types bench docs lock system clean
+.PHONY: help setup run demo test check lint format types bench docs lock system clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: .venv/run.stamp ## start Gna on 127.0.0.1:8000 (PORT=…) with SQLite; mails land in a folder you can read
-	@DATABASE_URL="$(DATABASE_URL)" EMAIL_PROVIDER=mailbox DISABLE_AUTH=true \
-	  PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" exec $(BIN)/gna serve --host 127.0.0.1 --port $(PORT)
+run: .venv/run.stamp ## rehearse on 127.0.0.1:8000 (PORT=…): SQLite and mails in the folder rehearsal/, nothing leaves the machine
+	@$(REHEARSE) serve --host 127.0.0.1 --port $(PORT)
+
+demo: .venv/run.stamp ## fill the rehearsal with an example publication
+	@$(REHEARSE) demo
 
 # Compiled first, for the hundreds of times that tests start gna.
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
@@ -47,8 +57,8 @@ lock: .venv/run.stamp ## resolve the dependencies of pyproject.toml anew into re
 system: ## Debian packages for the browser, IMAP and SMTP tests, if missing and allowed
 	@tools/system-packages
 
-clean: ## remove .venv and what `make run` left behind
-	rm -rf .venv gna.db gna.db-wal gna.db-shm gna.db-lock mailbox
+clean: ## remove .venv and the rehearsal; a publication of your own, as in gna.db, stays
+	rm -rf .venv rehearsal
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/uv.stamp: requirements/tools.txt

@@ -2,15 +2,17 @@
 
 import sys
 
-from bench import admin, crash, feeds, idle, inbox, inbox_bodies, people, send, subscribe
+from bench import admin, crash, faults, feeds, idle, inbox, inbox_bodies, people, send, subscribe, who_is_known
 
 ALL = {
     "idle": idle.main,
     "subscribe": subscribe.main,
+    "who_is_known": who_is_known.main,
     "people": people.main,
     "admin": admin.main,
     "send": send.main,
     "crash": crash.main,
+    "faults": faults.main,
     "feeds": feeds.main,
     "inbox": inbox.main,
     "inbox_bodies": inbox_bodies.main,

@@ -54,12 +54,6 @@ class CSink(Server):
         logged = [self._mails] if self._mails else []
         return [compiled(), str(self.port), *self._options, *logged]
 
-    @property
-    def pid(self) -> int:
-        """Its process."""
-        assert self._process, "the sink does not run"
-        return self._process.pid
-
     def counted(self) -> int:
         """How many mails it accepted so far: at least all those whose sender has seen the 250."""
         return self.counts().mails

@@ -123,7 +123,7 @@ def rung() -> list[str]:
 @pytest.fixture
 def client(settings: Settings, db: Database, rung: list[str]) -> Iterator[TestClient]:
     """A visitor at the machine itself, talking to the application without a network."""
-    with visitor(Ground(settings, db, rung.append)) as visiting:
+    with visitor(Ground(settings, db, rung.append, rung.append)) as visiting:
         yield visiting
 
 
@@ -132,7 +132,7 @@ def crowd(database_url: str, db: Database, tmp_path: Path, rung: list[str]) -> I
     """Many visitors behind a proxy: each request comes from another IP, so that no limit is in the way."""
     secrets = {"UNSUB_SECRET": "a secret", "FEED_WEBHOOK_SECRET": "another"}
     settings = settings_for(database_url, tmp_path, TRUSTED_PROXIES="127.0.0.1", **secrets)
-    with visitor(Ground(settings, db, rung.append)) as client:
+    with visitor(Ground(settings, db, rung.append, rung.append)) as client:
         numbers = count(1)
 
         def from_elsewhere(request: httpx2.Request) -> None:

@@ -21,10 +21,12 @@ from gna.outbox import Kind, is_sending, messages
 from gna.subscribers.table import subscribers
 from tests.factories import NEWS, readers
 from tests.running import Gna, until
-from tests.servers import wait_until
 
 # A server still reads what the dead had written to it: so long after a kill nothing more comes of it.
 AFTERMATH = 0.1
+# Seconds. When all workers were killed lately, a new one waits 15 seconds before it calls the others
+# dead, sweeps within 5 more, and leaves suspects alone for another 5.
+RECOVERY = 60
 MESSAGE_ID = re.compile(rb"^Message-ID: <(.+)@.+>\r$", re.MULTILINE | re.IGNORECASE)
 TO = re.compile(rb"^To: (.+)\r$", re.MULTILINE)
 
@@ -124,9 +126,9 @@ class Crew:
 
     def anyone(self, *, within: float) -> Hand:
         """One of them, in the middle of its work: somebody has sent for a while, and this one has claimed messages."""
-        wait_until(lambda: bool(self._busy()), "somebody is busy")
+        until(self._busy, RECOVERY, lambda: "no worker is busy")
         time.sleep(self._chance.uniform(0, within))
-        wait_until(lambda: bool(self._busy()), "somebody is busy again")
+        until(self._busy, RECOVERY, lambda: "no worker is busy again")
         return self._chance.choice(self._busy() or self._hands)
 
     def kill(self, hand: Hand) -> frozenset[str]:
@@ -228,7 +230,7 @@ def kill_workers(crew: Crew, office: Office, *, kills: int, within: float) -> li
 
 def _wait_for_mail(office: Office) -> None:
     before = len(office.ids())
-    wait_until(lambda: len(office.ids()) > before, "mails flow")
+    until(lambda: len(office.ids()) > before, RECOVERY, lambda: "no mails flow")
 
 
 def the_end(campaign: Campaign, crew: Crew, office: Office, kills: Sequence[Kill] = ()) -> Ledger:

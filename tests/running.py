@@ -23,11 +23,12 @@ INHERITED = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
 class Gna:
     """A running product in a folder of its own, stopped at the end of the block."""
 
-    def __init__(self, folder: Path, *, command: str = "serve", **environ: str) -> None:
+    def __init__(self, folder: Path, *, command: str = "serve", module: str = "gna", **environ: str) -> None:
         self.folder = folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"{command}-{self.port}.log"
+        self._module = module
         self._arguments = [command, "--port", str(self.port)] if command == "serve" else [command]
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         # Tests speak for a proxy, so that each visitor can have an IP of their own.
@@ -39,7 +40,7 @@ class Gna:
     def _spawn(self) -> "subprocess.Popen[bytes]":
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "gna", *self._arguments],
+                [sys.executable, "-m", self._module, *self._arguments],
                 cwd=self.folder,
                 env=self._environ,
                 stdout=log,

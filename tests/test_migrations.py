@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
 from gna import migrations
+from gna.campaigns.table import campaigns
 from gna.db import Database
 from gna.errors import CannotStart
 from gna.migrations import HEAD, migrate, version
@@ -155,3 +156,22 @@ POSTGRESQL = """
     UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
       WHERE connamespace = 'public'::regnamespace
 """
+
+
+def test_only_untouched_drafts_of_feeds_have_a_text_that_the_feed_made(databases: Databases) -> None:
+    db = Database(databases.empty())
+    campaign = "INSERT INTO campaigns (id, subject, body, body_text, created_at, updated_at) VALUES "
+    entry = "INSERT INTO feed_entries (id, feed_id, campaign_id, title, excerpt, found_at) VALUES "
+    then, later = "'2026-01-01 09:00:00'", "'2026-01-02 09:00:00'"
+    with db.write() as tx:
+        migrations.upgrade(tx, "0008")
+        tx.exec_driver_sql(f"INSERT INTO feeds (id, url, due_at, created_at) VALUES ('f', 'u', {then}, {then})")
+        for name, changed in (("untouched", then), ("edited", later), ("own", then)):
+            tx.exec_driver_sql(f"{campaign} ('{name}', 'S', 'B', 'T', {then}, {changed})")
+        for name in ("untouched", "edited"):
+            tx.exec_driver_sql(f"{entry} ('{name}', 'f', '{name}', 'T', 'E', {then})")
+    migrate(db)
+    with db.read() as tx:
+        made = sa.select(campaigns.c.id).where(campaigns.c.body_text_made)
+        assert list(tx.scalars(made)) == ["untouched"]
+    db.close()

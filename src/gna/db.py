@@ -22,9 +22,10 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from gna import clock, ids
+from gna import clock, ids, sqlite_files
 from gna.errors import CannotStart, DatabaseAway
 from gna.group import Group
+from gna.sqlite_log import LOG_BYTES, LOG_PAGES, SqliteLog
 
 try:
     import fcntl
@@ -50,9 +51,6 @@ BUSY_MS = 10_000
 READERS = 4
 # Connections for those who read outside of these threads, page by page.
 EXPORTS = 12
-# SQLite's log may grow to 128 MB before a commit has to move it into the file, and whoever made that commit waits;
-# whoever writes much moves it with `checkpoint`, which nobody waits for.
-LOG_PAGES = 32_000
 # Seconds: longer than Python takes to wake a waiting thread.
 GIVE_WAY = 0.01
 # What SQLite says of a file or a disk, as against a statement; its words then name neither rows nor values.
@@ -66,6 +64,19 @@ BROKEN = {
     sqlite3.SQLITE_PROTOCOL,
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
+}
+# What to do is said here for each of these; the rest is in SQLite's own words.
+SQLITE_SENTENCES = {
+    sqlite3.SQLITE_FULL: "The database cannot be written: its disk is full.",
+    sqlite3.SQLITE_READONLY: "The database cannot be written: its file, its folder or its disk is read-only for Gna.",
+    sqlite3.SQLITE_CORRUPT: "The database file is damaged or was cut off; restore a backup.",
+    sqlite3.SQLITE_NOTADB: "DATABASE_URL names a file that is no SQLite database; restore a backup, or name another.",
+}
+READ_ONLY_SERVER = "The database cannot be written: the PostgreSQL server is read-only, as a standby is."
+POSTGRESQL_SENTENCES = {
+    "0A000": READ_ONLY_SERVER,
+    "25006": READ_ONLY_SERVER,
+    "53100": "The database cannot be written: the disk of the PostgreSQL server is full.",
 }
 CONNECTIONS = 10
 # PostgreSQL has a function for this from version 18 on: the milliseconds, then chance.
@@ -113,8 +124,10 @@ class Database:
     def __init__(self, url: str) -> None:
         parsed = _parse(url)
         self.kind = parsed.get_backend_name()
+        self._log: SqliteLog | None = None
         if self.kind == "sqlite":
             self._writer, self._reader = _sqlite(parsed)
+            self._log = SqliteLog(self._writer, self._reader, busy_ms=BUSY_MS)
             writers = 1
         else:
             self._writer = self._reader = _postgresql(parsed)
@@ -159,20 +172,31 @@ class Database:
 
     def checkpoint(self) -> None:
         """On SQLite, move what the log holds into the file while others go on reading and writing."""
-        if self.kind != "sqlite":
-            return
-        with _translated(), self._reader.connect() as tx:
-            # A log begins anew only when it was moved whole; what others wrote meanwhile takes another, shorter round.
-            for _ in range(3):
-                _, pages, moved = tx.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").one()
-                if pages == moved:
-                    return
+        if self._log:
+            with _translated():
+                self._log.checkpoint()
+
+    @property
+    def has_long_log(self) -> bool:
+        """Whether `shorten_log` has something to do."""
+        return self._log is not None and self._log.is_long
+
+    def shorten_log(self) -> None:
+        """On SQLite, move a long log into the file and begin it anew; writers may wait for a moment."""
+        if self._log:
+            with _translated():
+                self._log.shorten()
 
     def empty_log(self) -> None:
         """On SQLite, leave nothing in the log: what was deleted from the file still stands there in its old pages."""
+        if self._log:
+            with _translated():
+                self._log.empty()
+
+    def check_writable(self) -> None:
+        """On SQLite, refuse a start if the files cannot be written."""
         if self.kind == "sqlite":
-            with _translated(), self._writer.connect() as tx:
-                tx.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[union-attr]
+            sqlite_files.check_writable(Path(self._writer.url.database or ""))
 
     def vacuum(self, table: str) -> None:
         """On PostgreSQL, do now what it would do some time after many rows changed."""
@@ -272,6 +296,11 @@ def answers(tx: Connection) -> str:
     return f"SQLite {tx.scalar(sa.text('SELECT sqlite_version()'))}"
 
 
+def rewrite_a_row(tx: Connection) -> None:
+    """Prove that the database can be written, and change nothing."""
+    tx.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
+
+
 def new_id(tx: Connection) -> sa.ColumnElement[str]:
     """A fresh id for each row of a statement; like `ids.new`, a UUIDv7."""
     return sa.literal_column(UUID7) if tx.dialect.name == "postgresql" else sa.func.gna_new_id(type_=sa.Text)
@@ -342,15 +371,7 @@ def _postgresql(url: URL) -> Engine:
 
 def _sqlite(url: URL) -> tuple[Engine, Engine]:
     """One connection that writes, a few that read: SQLite has room for one writer at a time."""
-    file = Path(url.database or "")
-    if not file.parent.is_dir():
-        raise CannotStart(f"DATABASE_URL names a file in {file.parent}, which is not a folder; create it first.")
-    if not file.exists():
-        # Addresses live in here: the file is for its owner alone (SQLite gives its side files the same mode).
-        try:
-            os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        except OSError as error:
-            raise CannotStart(f"The database {file} cannot be made: {error.strerror}.") from None
+    sqlite_files.prepare(Path(url.database or ""))
     writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", size=1)
     return writer, _sqlite_engine(url, begin="BEGIN", size=READERS, more=EXPORTS)
 
@@ -375,6 +396,7 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, more: int = 0) -> Engine:
         # What was deleted is overwritten: a person who is gone is gone from the file too.
         connection.execute("PRAGMA secure_delete=ON")
         connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
         connection.create_function("gna_new_id", 0, ids.new)
         if begin == "BEGIN":
             connection.execute("PRAGMA query_only=ON")
@@ -413,7 +435,7 @@ def _translated() -> Iterator[None]:
     except exc.DBAPIError as error:
         if _is_a_mistake(error):
             raise
-        raise DatabaseAway(f"The database does not answer{_reason(error)}.") from error
+        raise DatabaseAway(_sentence(error)) from error
     except exc.TimeoutError as error:
         raise DatabaseAway("The database does not answer: every connection is busy.") from error
 
@@ -427,13 +449,20 @@ def _is_a_mistake(error: exc.DBAPIError) -> bool:
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None:
         return code & 0xFF not in BROKEN
-    # A server that became read-only, as after a failover, reports an internal error.
-    away = isinstance(error, exc.OperationalError | exc.InterfaceError | exc.InternalError)
+    # A server that became read-only, as after a failover, reports an internal error. A standby does not "support" the
+    # BEGIN READ WRITE that follows a read on the same connection.
+    away = isinstance(error, exc.OperationalError | exc.InterfaceError | exc.InternalError | exc.NotSupportedError)
     return error.statement is not None and not away
 
 
-def _reason(error: exc.DBAPIError) -> str:
-    """Why a connection could not be had. Once a statement is involved the words may quote its values."""
-    if error.statement is not None and not hasattr(error.orig, "sqlite_errorcode"):
-        return ""
-    return f": {str(error.orig).strip().splitlines()[0]}"
+def _sentence(error: exc.DBAPIError) -> str:
+    """What is wrong, in our own words; those of PostgreSQL about a statement may quote its values."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in SQLITE_SENTENCES:
+        return SQLITE_SENTENCES[code & 0xFF]
+    state = getattr(error.orig, "sqlstate", None)
+    if state in POSTGRESQL_SENTENCES:
+        return POSTGRESQL_SENTENCES[state]
+    if error.statement is not None and code is None:
+        return "The database does not answer."
+    return f"The database does not answer: {str(error.orig).strip().splitlines()[0]}."

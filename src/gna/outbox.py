@@ -34,7 +34,6 @@ MOVES = {
     S.SENDING: {S.SENT, S.FAILED_TRANSIENT, S.FAILED_PERMANENT},
     S.FAILED_TRANSIENT: {S.SENDING},
 }
-WAITING = (S.PENDING, S.FAILED_TRANSIENT)
 # Something became of it at least once, and the row is still there: never so for a campaign's mail that goes well.
 MET = (S.SENT, S.FAILED_TRANSIENT, S.FAILED_PERMANENT)
 
@@ -92,6 +91,8 @@ messages = sa.Table(
     sa.Column("list_key", sa.Text),
     # Given up after too many tries, and not because somebody refused it.
     sa.Column("exhausted", sa.Boolean, nullable=False, server_default=sa.false()),
+    # How many of the attempts ended with the death of the worker: the provider never answered them.
+    sa.Column("crash_count", sa.Integer, nullable=False, server_default="0"),
 )
 
 
@@ -101,11 +102,12 @@ def having(*statuses: Status) -> sa.ColumnElement[bool]:
     return messages.c.status == written[0] if len(written) == 1 else messages.c.status.in_(written)
 
 
-is_waiting, is_sending, is_given_up = having(*WAITING), having(S.SENDING), having(S.FAILED_PERMANENT)
-is_met = having(*MET)
+is_new, is_to_be_tried_again = having(S.PENDING), having(S.FAILED_TRANSIENT)
+is_sending, is_given_up, is_met = having(S.SENDING), having(S.FAILED_PERMANENT), having(*MET)
 _met = ", ".join(f"'{status}'" for status in MET)
 for _name, _columns, _status in (
-    ("idx_messages_due", (messages.c.mailing_id, messages.c.due_at), "status IN ('pending', 'failed_transient')"),
+    ("idx_messages_new", (messages.c.mailing_id, messages.c.due_at), "status = 'pending'"),
+    ("idx_messages_retry", (messages.c.mailing_id, messages.c.due_at), "status = 'failed_transient'"),
     ("idx_messages_sending", (messages.c.claimed_by,), "status = 'sending'"),
     ("idx_messages_given_up", (messages.c.mailing_id,), "status = 'failed_permanent'"),
     ("idx_messages_met", (messages.c.status, messages.c.id), f"status IN ({_met})"),

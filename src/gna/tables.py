@@ -1,6 +1,6 @@
 """Every table, in one place for those who need them all: migrations and tests."""
 
-from gna import activity, outbox
+from gna import activity, outbox, provider_history
 from gna.campaigns import table as campaigns
 from gna.db import metadata
 from gna.delivery import mailings, pace
@@ -20,6 +20,7 @@ __all__ = [
     "metadata",
     "outbox",
     "pace",
+    "provider_history",
     "table",
     "tally",
     "timetable",

@@ -20,6 +20,7 @@ from gna.jobs.engine import Step
 from gna.mail.address import Reach
 from gna.mail.compile import Sender as From
 from gna.mail.compile import Signer
+from gna.provider_history import RecordedProvider
 from gna.providers.mailbox import Mailbox
 from gna.providers.protocol import Provider
 from gna.subscribers import imports, tally
@@ -71,6 +72,8 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
     """The timetable, for the worker with the given id."""
 
     frame = frame_of(settings)
+    if settings.email_provider != "mailbox":
+        provider = RecordedProvider(provider, db, name=settings.email_provider)
 
     def of(worker: str) -> Sequence[Step]:
         pace = Pace(settings.email_provider, settings.send_rate)
@@ -98,6 +101,11 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
             await db.run(tally.keep, await db.look(timed(tally.count)))
             return False
 
+        async def shorten_log() -> bool:
+            if db.has_long_log:
+                await asyncio.to_thread(db.shorten_log)
+            return False
+
         async def import_some() -> bool:
             return await asyncio.to_thread(importer.work)
 
@@ -114,6 +122,7 @@ def steps(db: Database, provider: Provider, settings: Settings) -> Callable[[str
             Step("send", sender.send_due, every=timedelta(seconds=1), stop=sender.stop, end=provider.close),
             Step("sweep", sweep, every=timedelta(seconds=5)),
             Step("finish", sender.finish, every=timedelta(seconds=1)),
+            Step("log", shorten_log, every=timedelta(seconds=1)),
             Step("import", import_some, every=timedelta(seconds=3)),
             Step("count", count, every=timedelta(minutes=10), once=True, at_start=True),
             Step("clean-up", clean, every=timedelta(hours=1), once=True, at_start=True),

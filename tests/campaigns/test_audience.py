@@ -1,6 +1,7 @@
 """Who gets a campaign, by list and attributes; both databases say the same."""
 
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from gna import clock
 from gna.campaigns.audience import CONDITIONS_MAX, TEXT_MAX, Audience, count
 from gna.db import Database
 from gna.errors import Refused
@@ -57,6 +59,9 @@ VALUES: list[tuple[Any, list[Any]]] = [
     (False, [False, "false"]),
     ("true", [True, "true"]),
     ("null", ["null"]),
+    # A list has each of its values.
+    (["Tag one", "Tag, two"], ["Tag one", "Tag, two"]),
+    ([1, True, False, "x"], [1, "1", True, "false", "x"]),
 ]
 # What somebody has, and conditions that do not hold.
 OTHERS: list[tuple[Any, list[Any]]] = [
@@ -67,8 +72,10 @@ OTHERS: list[tuple[Any, list[Any]]] = [
     (True, [1, "1", "True"]),
     (False, [0, "0", "null"]),
     (None, ["null", "None", 0, False]),
-    ([1, 2], ["[1, 2]", "[1,2]", 1]),
-    (["Cluj"], ["Cluj", '["Cluj"]']),
+    ([1, 2], ["[1, 2]", "[1,2]", 3, 12]),
+    (["Cluj"], ["cluj", '["Cluj"]', "Clu"]),
+    ([], ["[]", "null"]),
+    ([["Cluj"], {"city": "Cluj"}, None], ["Cluj", "city", "null", '["Cluj"]']),
     ({"city": "Cluj"}, ["Cluj", '{"city": "Cluj"}', '{"city":"Cluj"}']),
     ("", ["null", " "]),
 ]
@@ -115,6 +122,17 @@ def test_any_text_may_be_the_value_of_an_attribute(db: Database) -> None:
     for number, value in enumerate(ODD_KEYS):
         somebody(db, f"p{number}@example.org", attributes={"x": value})
     assert {value: reached(db, {"attributes": {"x": value}}) for value in ODD_KEYS} == dict.fromkeys(ODD_KEYS, 1)
+
+
+def test_people_with_a_tag_of_mailchimp_can_be_chosen(desk: Desk, client: TestClient, db: Database) -> None:
+    export = (
+        'Email Address,First Name,LEID,EUID,TAGS\nana@example.org,Ana,1,a,"""Tag one"",""Tag, two"""\n'
+        'dan@example.org,Dan,2,b,"""Tag three"""\n'
+    )
+    client.post("/admin/api/subscribers/import", files={"file": ("subscribed.csv", export)})
+    assert reached(db, {"attributes": {"tags": "Tag one"}}) == 1
+    assert reached(db, {"attributes": {"tags": "Tag, two"}}) == 1
+    assert reached(db, {"attributes": {"tags": "Tag"}}) == 0
 
 
 def test_a_missing_attribute_matches_nothing(db: Database) -> None:
@@ -196,3 +214,23 @@ def test_a_campaign_goes_to_its_audience_and_what_was_asked_is_shown(desk: Desk,
     campaign = desk.sends(audience=audience)
     assert (campaign["audience"], campaign["audience_count"]) == (audience, 1)
     assert desk.got() == ["ana@example.org"]
+
+
+def ids_of(db: Database, *, confirmed_by: datetime) -> list[str]:
+    with db.read() as tx:
+        return list(tx.scalars(Audience().people(tx, confirmed_by=confirmed_by)))
+
+
+def test_who_confirmed_after_the_start_is_left_out(db: Database) -> None:
+    now = clock.now()
+    with db.write() as tx:
+        before = a_subscriber(tx, email="before@example.org", activated_at=now - timedelta(minutes=2))
+        a_subscriber(tx, email="after@example.org", activated_at=now - timedelta(seconds=30))
+        a_subscriber(tx, email="never@example.org")
+    assert ids_of(db, confirmed_by=now - timedelta(minutes=1)) == [before]
+
+
+def test_who_confirmed_before_the_clock_was_set_back_is_not_left_out(db: Database) -> None:
+    with db.write() as tx:
+        person = a_subscriber(tx, activated_at=clock.now() + timedelta(hours=6))
+    assert ids_of(db, confirmed_by=clock.now()) == [person]

@@ -294,7 +294,8 @@ def test_somebody_at_a_terminal_is_asked(
     os.write(desk, f"{answer}\n".encode())
     out, err = process.communicate(timeout=60)
     os.close(desk)
-    assert "Send to 0 people? [y/N]" in out
+    assert "Its audience is empty: no mail would go out" in out
+    assert "Send it anyway? [y/N]" in out
     assert (process.returncode, err) == (code, "" if code == 0 else "gna: Nothing was done.\n")
     assert as_it_is(db, draft)["state"] == state
 

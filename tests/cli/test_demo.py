@@ -1,13 +1,16 @@
 """The example publication is believable, and never mixed with a real one."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
+from gna import clock
 from gna.db import Database
 from gna.outbox import messages
+from gna.subscribers import tally
 from tests.cli.commands import Run, running
 
 
@@ -40,3 +43,17 @@ def test_nobody_gets_mail_from_the_example(demo: Run, client: TestClient, monkey
     done = demo()
     assert (done.code, "EMAIL_PROVIDER=mailbox" in done.err) == (1, True)
     assert client.get("/admin/api/subscribers").json()["total"] == 0
+
+
+def test_days_that_were_counted_before_do_not_become_a_jump(demo: Run, client: TestClient, db: Database) -> None:
+    now = clock.now()
+    with db.write() as tx:
+        tally.keep(tx, tally.count(tx, now=now))
+    assert demo().code == 0
+    with db.read() as tx:
+        days = tally.of_days(tx, 90, now=now)
+    confirmed = [day.confirmed for day in days]
+    steps = [after - before for before, after in pairwise(confirmed)]
+    assert len(days) == 90
+    assert 0 < confirmed[0] < confirmed[-1] / 2
+    assert max(steps) < confirmed[-1] / 5, "no day has a jump"

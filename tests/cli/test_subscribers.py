@@ -67,6 +67,24 @@ def test_a_file_that_cannot_be_imported_is_one_sentence(
     assert "Traceback" not in answer.stderr
 
 
+def test_a_value_that_may_say_who_left_must_be_explained(gna: Run, tmp_path: Path) -> None:
+    (tmp_path / "crm.csv").write_text("Mail,Consent\nana@example.org,on paper\ndan@example.org,withdrawn\n")
+    refused = gna("import", "crm.csv")
+    assert refused.returncode == 1
+    assert '"on paper", "withdrawn"' in refused.stderr.replace("\n", " ")
+    assert '--value "Consent=on paper=left"' in refused.stderr.replace("\n", " ")
+    assert "Traceback" not in refused.stderr
+    values = ("--value", "Consent=on paper=confirmed", "--value", "Consent=withdrawn=left")
+    assert "1 opted out" in gna("import", "crm.csv", *values).stdout
+    assert "ana@example.org" in gna("list").stdout
+    assert "dan@example.org" not in gna("list").stdout
+    for wrong in ("Consent=x", "Consent=x=gone"):
+        assert gna("import", "crm.csv", "--value", wrong).returncode == 1
+    refused = gna("import", "crm.csv", *values, "--value", "Nope=x=left")
+    assert refused.returncode == 1
+    assert 'column "Nope" are explained, but the file has no such column' in refused.stderr.replace("\n", " ")
+
+
 def test_columns_of_any_name_are_imported_as_the_options_say(gna: Run, tmp_path: Path) -> None:
     (tmp_path / "verein.csv").write_text("Kontakt;Vor=Name;Rest\nana@example.org;Ana;x\n")
     done = gna("import", "verein.csv", "--map", "Kontakt=email", "--map", "Vor=Name=nickname")

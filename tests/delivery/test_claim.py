@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from gna import outbox
 from gna.db import Database
 from gna.delivery import mailings
-from gna.delivery.claim import Claimed, Lanes, take_back
+from gna.delivery.claim import SQLITE_DUE, Claimed, ClaimKind, Lanes
 from gna.delivery.settle import Result, settle
-from gna.jobs import workers
+from gna.delivery.sweep import take_back
 from gna.outbox import Kind, Letter, Status, messages
 from gna.providers.protocol import Accepted, Outcome, RefusedForGood, TryLater
 from tests.factories import HELLO, NOW, a_message, a_subscriber, count, the_message
@@ -88,6 +88,21 @@ def test_a_message_is_not_claimed_before_it_is_due(db: Database) -> None:
         a_message(tx, status=Status.FAILED_TRANSIENT, due_at=NOW + timedelta(seconds=10))
     assert claimed(db, now=NOW + timedelta(seconds=9)) == []
     assert len(claimed(db, now=NOW + timedelta(seconds=10))) == 1
+
+
+@pytest.mark.parametrize("jump", [timedelta(minutes=2), timedelta(hours=6), timedelta(days=30)])
+def test_a_new_message_is_claimed_though_the_clock_was_set_back(db: Database, jump: timedelta) -> None:
+    with db.write() as tx:
+        a_message(tx)
+    assert len(claimed(db, now=NOW - jump)) == 1
+
+
+def test_a_retry_that_is_due_does_not_wait_for_all_new_messages(db: Database) -> None:
+    with db.write() as tx:
+        retry = a_message(tx, status=Status.FAILED_TRANSIENT, due_at=NOW)
+        for _ in range(3):
+            a_message(tx, due_at=NOW - timedelta(seconds=1))
+    assert claimed(db, limit=1)[0].id == retry
 
 
 def test_two_workers_never_win_the_same_message(db: Database) -> None:
@@ -204,20 +219,14 @@ def test_a_result_that_comes_too_late_changes_nothing(db: Database) -> None:
         )
 
 
-def test_what_a_dead_worker_left_is_taken_back_at_once(db: Database) -> None:
-    with db.write() as tx:
-        workers.beat(tx, "dead", now=NOW - timedelta(seconds=16))
-        workers.beat(tx, "alive", now=NOW)
-        lost = a_message(tx, status=Status.SENDING, claimed_by="dead", last_attempt_at=NOW)
-        kept = a_message(tx, status=Status.SENDING, claimed_by="alive", last_attempt_at=NOW)
-        own = a_message(tx, status=Status.SENDING, claimed_by="asker", last_attempt_at=NOW)
-        assert take_back(tx, worker="asker", now=NOW) == 1
-        assert (the_message(tx, lost).status, the_message(tx, lost).due_at) == ("failed_transient", NOW)
-        assert the_message(tx, kept).status == the_message(tx, own).status == "sending"
-
-
-def test_what_a_living_worker_forgot_is_taken_back_after_15_minutes(db: Database) -> None:
-    with db.write() as tx:
-        workers.beat(tx, "alive", now=NOW)
-        a_message(tx, status=Status.SENDING, claimed_by="alive", last_attempt_at=NOW - timedelta(minutes=16))
-        assert take_back(tx, worker="asker", now=NOW) == 1
+@pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("due", ClaimKind)
+def test_a_claim_reads_no_more_than_it_takes(db: Database, due: ClaimKind) -> None:
+    """Sorting, or reading past messages of another status, would cost more with every message that waits."""
+    statement = SQLITE_DUE.format(due=due.format(now=":now"))
+    with db.read() as tx:
+        values = {"mailing": 1, "now": "", "limit": 10}
+        steps = [row.detail for row in tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    index = "idx_messages_new" if due is ClaimKind.NEW else "idx_messages_retry"
+    assert any(f"SEARCH m USING INDEX {index} (mailing_id=?" in step for step in steps)
+    assert not any("TEMP B-TREE" in step for step in steps)

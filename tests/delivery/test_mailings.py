@@ -47,6 +47,18 @@ def test_everybody_gets_one_message_however_often_it_is_filled(db: Database, mon
         assert len(set(tx.scalars(sa.select(messages.c.id)))) == 7
 
 
+def test_no_row_of_a_filled_mailing_names_a_person_but_its_messages(db: Database) -> None:
+    mailing = a_mailing(db, people=3)
+    with db.write() as tx:
+        people = tx.scalars(sa.select(subscribers.c.id)).all()
+        tx.execute(sa.delete(messages))
+        mailings.count(tx, mailing, sent=3)
+        mailings.finish(tx, now=NOW)
+        row = tx.execute(sa.select(mailings.mailings)).one()
+    assert row.state == State.DONE
+    assert not [person for person in people if person in repr(row)]
+
+
 def test_a_mark_that_did_not_move_makes_nothing_twice(db: Database) -> None:
     with db.write() as tx:
         a_subscriber(tx, activated=True)

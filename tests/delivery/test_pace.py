@@ -3,9 +3,10 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy.engine import Connection
 
 from gna.db import Database
-from gna.delivery.pace import Allowance, Pace
+from gna.delivery.pace import Allowance, Pace, hold
 from tests.factories import NOW
 
 
@@ -37,3 +38,33 @@ def test_burst_and_refill_together_are_never_more_than_the_rate(rate: float) -> 
     pace = Pace("x", rate)
     assert pace.refill > 0
     assert pace.burst <= 1 or pace.burst + pace.refill <= rate * 1.0001
+
+
+@pytest.mark.parametrize("jump", [timedelta(minutes=2), timedelta(hours=6), timedelta(days=30)])
+def test_a_pause_does_not_last_as_long_as_the_clock_was_set_back(db: Database, jump: timedelta) -> None:
+    pace = Pace("x")
+    with db.write() as tx:
+        hold(tx, pace, timedelta(seconds=30), now=NOW)
+        assert Allowance(tx, pace, now=NOW).upto(1) == 0
+        assert Allowance(tx, pace, now=NOW - jump).upto(1) == 1
+
+
+def test_a_transaction_that_waited_for_another_gains_nothing_by_its_older_time(db: Database) -> None:
+    pace, late = Pace("x", 60), NOW + timedelta(milliseconds=50)
+    with db.write() as tx:
+        granted = [_spend_all(tx, pace, now) for now in (late, NOW, late, NOW, late)]
+    assert granted == [3, 0, 0, 0, 0]
+
+
+def test_a_clock_that_was_set_back_does_not_stop_the_pace(db: Database) -> None:
+    pace, before = Pace("x", 60), NOW - timedelta(hours=6)
+    with db.write() as tx:
+        granted = [_spend_all(tx, pace, now) for now in (NOW, before, before + timedelta(seconds=1))]
+    assert granted == [3, 3, 3]
+
+
+def _spend_all(tx: Connection, pace: Pace, now: datetime) -> int:
+    allowance = Allowance(tx, pace, now=now)
+    mails = allowance.upto(100)
+    allowance.spend(mails)
+    return mails

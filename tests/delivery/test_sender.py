@@ -12,7 +12,7 @@ from gna import clock
 from gna.db import Database
 from gna.delivery import appetite, mailings, pace
 from gna.delivery import sender as sending
-from gna.delivery.claim import Lanes, take_back
+from gna.delivery.claim import Lanes
 from gna.delivery.pace import Pace, paces
 from gna.delivery.sender import Sender
 from gna.delivery.settle import settle
@@ -382,6 +382,7 @@ def test_a_longer_wait_is_not_shortened(db: Database) -> None:
 
 def test_sweeping_takes_back_what_the_dead_left(db: Database, sender: Sender) -> None:
     with db.write() as tx:
+        workers.beat(tx, "w1", now=clock.now(), alone=True)
         a_message(tx, status=Status.SENDING, claimed_by="dead", last_attempt_at=clock.now())
     assert asyncio.run(sender.sweep()) is True
     assert statuses(db) == {"failed_transient": 1}
@@ -391,28 +392,22 @@ def test_sweeping_tells_the_provider_how_many_share_it(db: Database) -> None:
     provider = Slow(0)
     with db.write() as tx:
         for worker in ("w1", "w2", "w3"):
-            workers.beat(tx, worker, now=clock.now())
+            workers.beat(tx, worker, now=clock.now(), alone=True)
     asyncio.run(a_sender(db, provider).sweep())
     assert provider.shares == [3]
 
 
-def test_after_an_outage_the_living_get_time_to_say_so(
-    db: Database, sender: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_pause_of_the_database_the_living_get_time_to_say_so(db: Database, sender: Sender) -> None:
+    before = clock.now() - timedelta(seconds=25)
     with db.write() as tx:
-        a_message(tx, status=Status.SENDING, claimed_by="other", last_attempt_at=clock.now())
-
-    def away(*_: object, **__: object) -> int:
-        raise DatabaseAway("away")
-
-    monkeypatch.setattr(sending, "take_back", away)
-    with pytest.raises(DatabaseAway):
-        asyncio.run(sender.sweep())
-    monkeypatch.setattr(sending, "take_back", take_back)
+        workers.beat(tx, "w1", now=before, alone=True)
+        workers.beat(tx, "other", now=before)
+        a_message(tx, status=Status.SENDING, claimed_by="other", last_attempt_at=before)
     assert asyncio.run(sender.sweep()) is False
-    assert sender._blind_until > clock.now() + timedelta(seconds=10)
-    sender._blind_until = clock.now()
-    assert asyncio.run(sender.sweep()) is True
+    with db.write() as tx:
+        workers.beat(tx, "w1", now=clock.now())
+    assert asyncio.run(sender.sweep()) is False
+    assert statuses(db) == {"sending": 1}
 
 
 def test_as_many_are_claimed_as_leave_in_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:

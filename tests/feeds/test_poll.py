@@ -129,6 +129,21 @@ def test_a_look_of_a_process_that_died_is_taken_over_when_its_lease_ends(room: R
     assert room.row(feed).claimed_until is None
 
 
+@pytest.mark.parametrize("jump", [timedelta(hours=6), timedelta(days=30)])
+def test_a_clock_that_was_set_back_keeps_no_feed_waiting(room: Room, web: Web, jump: timedelta) -> None:
+    poller = Poller(room.db, room.settings.model_copy(update={"feed_check_interval": HOUR}))
+    asyncio.run(poller.work())
+    room.follows(web.serves("/feed", OLD), due_at=clock.now() + jump)
+    asyncio.run(poller.work())
+    assert web.times("/feed") == 1
+
+
+def test_a_website_that_asked_for_a_day_gets_it(room: Room, web: Web) -> None:
+    room.follows(web.serves("/feed", OLD), due_at=clock.now() + timedelta(days=1), consecutive_failures=1)
+    room.works(feed_check_interval=HOUR)
+    assert web.times("/feed") == 0
+
+
 def test_whoever_was_too_slow_writes_nothing(room: Room, web: Web) -> None:
     lapse = clock.now() + LEASE / 2
     feed = room.follows(meanwhile(web, "/feed", lambda: room.changes(feed, claimed_until=lapse)))

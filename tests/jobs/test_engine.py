@@ -1,6 +1,8 @@
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 import sqlalchemy as sa
@@ -91,6 +93,73 @@ def test_a_bell_during_the_work_is_not_lost(db: Database) -> None:
 
     asyncio.run(live())
     assert work.runs == 2
+
+
+def test_the_clock_of_a_step_is_uneven(db: Database) -> None:
+    """A stranger who learnt the beat could sign up just before it, and would know when the mail leaves."""
+    every = 0.1
+    moments: list[float] = []
+
+    async def note() -> bool:
+        moments.append(time.monotonic())
+        return False
+
+    run(db, [Step("s", note, every=timedelta(seconds=every))], lambda _: asyncio.sleep(15 * every))
+    pauses = [later - earlier for earlier, later in pairwise(moments)]
+    assert min(pauses) >= every / 2
+    assert max(pauses) - min(pauses) > every / 4
+
+
+def test_the_late_bell_rings_after_a_random_wait(db: Database) -> None:
+    shortest, longest = 0.03, 0.15
+    waits: list[float] = []
+
+    async def live() -> None:
+        work = Counted()
+        engine = Engine(db, lambda _: [Step("s", work, every=LONG)], soon=(shortest, longest))
+        await engine.start()
+        await work.reaches(1)
+        for runs in range(2, 12):
+            began = time.monotonic()
+            engine.ring_soon("s")
+            await work.reaches(runs)
+            waits.append(time.monotonic() - began)
+        await engine.stop()
+
+    asyncio.run(live())
+    assert min(waits) >= shortest
+    # Ten equal waits by chance, to a sixth of the range, have a probability of one in millions.
+    assert max(waits) - min(waits) > (longest - shortest) / 6
+
+
+def test_the_late_bell_rings_once_for_all_who_asked_meanwhile(db: Database) -> None:
+    async def live() -> int:
+        work = Counted()
+        engine = Engine(db, lambda _: [Step("s", work, every=LONG)], soon=(0.05, 0.05))
+        await engine.start()
+        await work.reaches(1)
+        for _ in range(20):
+            engine.ring_soon("s")
+        await asyncio.sleep(0.3)
+        runs = work.runs
+        await engine.stop()
+        return runs
+
+    assert asyncio.run(live()) == 2
+
+
+def test_an_engine_that_stops_does_not_wait_for_the_late_bell(db: Database) -> None:
+    async def live() -> float:
+        work = Counted()
+        engine = Engine(db, lambda _: [Step("s", work, every=LONG)], soon=(30, 30))
+        await engine.start()
+        await work.reaches(1)
+        engine.ring_soon("s")
+        began = time.monotonic()
+        await engine.stop()
+        return time.monotonic() - began
+
+    assert asyncio.run(live()) < 5
 
 
 def test_a_failing_step_is_counted_tried_again_and_does_not_stop_the_others(db: Database) -> None:
@@ -191,7 +260,7 @@ def test_a_long_periodic_step_keeps_its_claim(db: Database, monkeypatch: pytest.
     async def slow() -> bool:
         for _ in range(5):
             await asyncio.sleep(0.2)
-            won.append(await db.run(timed(timetable.claim), "p", worker="rival"))
+            won.append(await db.run(timed(timetable.claim), "p", worker="rival", every=timedelta(hours=1)))
         return False
 
     async def story(_: Engine) -> None:

@@ -19,7 +19,7 @@ from gna.config import Settings
 from gna.db import Database
 from gna.delivery import appetite, retry
 from gna.jobs.engine import Engine
-from gna.outbox import is_waiting, messages
+from gna.outbox import is_new, messages
 from gna.subscribers.table import subscribers
 from gna.worker import provider_of, steps
 from tests.conftest import settings_for
@@ -146,7 +146,7 @@ def somebody_who_waits(db: Database) -> tuple[str, str]:
     s, m = subscribers.c, messages.c
     theirs = sa.select(s.email, s.unsubscribe_token).join(messages, m.subscriber_id == s.id)
     with db.read() as tx:
-        found = tx.execute(theirs.where(is_waiting, m.attempt_count == 0, s.email != REFUSED)).first()
+        found = tx.execute(theirs.where(is_new, m.attempt_count == 0, s.email != REFUSED)).first()
     assert found, "everybody's mail was tried"
     return found.email, found.unsubscribe_token
 

@@ -9,6 +9,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
+from gna import clock
+from gna.campaigns import writing
+from gna.campaigns.writing import Wish
 from gna.db import Database
 from tests import asking
 from tests.conftest import Databases
@@ -101,12 +104,14 @@ def test_a_draft_saves_itself_and_is_shown_as_readers_will_see_it(
     page.keyboard.press("n")
     page.wait_for_url(f"**{HOME}/new")
     look(page)
-    page.get_by_label("Subject", exact=True).fill("The quiet web")
-    expect(page.locator("[data-state]")).to_contain_text("when it has a subject and a text")
+    expect(page.locator("[data-state]")).to_contain_text("saves itself as you write")
     assert desk.client.get("/admin/api/campaigns").json()["total"] == 0
     page.locator("#body").fill("On slow software")
     page.wait_for_url(re.compile(r"/[0-9a-f-]{36}$"), timeout=SOON)
     saved(page)
+    expect(page.locator("[data-checks]").first).to_contain_text("There is no subject")
+    expect(the_mail(page)).to_contain_text("On slow software")
+    page.get_by_label("Subject", exact=True).fill("The quiet web")
     expect(the_mail(page)).to_contain_text("On slow software")
     expect(page.locator("[data-checks]").first).to_contain_text("are fine")
 
@@ -124,7 +129,7 @@ def test_a_draft_saves_itself_and_is_shown_as_readers_will_see_it(
     page.get_by_role("button", name="Name, or “friend”").click()
     expect(the_mail(page)).to_contain_text("friend")
 
-    # A link to nowhere is told beside it; a field that does not exist is not saved, and nothing is lost.
+    # A link to nowhere is told beside it.
     page.locator("#body").fill("See [this](/here)")
     expect(page.locator("[data-checks]").first).to_contain_text("write the whole address")
     page.get_by_role("button", name="Plain text").click()
@@ -212,8 +217,9 @@ def test_leaving_with_what_is_not_saved_is_asked_about(gna: Gna, browser: Browse
     context = browser.new_context()
     page = context.new_page()
     writes(page, gna)
-    page.locator("#body").fill("Hello {{ nobody }}")
-    expect(page.locator("[data-state]")).to_contain_text("Not saved: Unknown merge field")
+    page.route(f"**{HOME}/*", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    page.locator("#body").fill("Hello again")
+    expect(page.locator("[data-state]")).to_contain_text("Not saved:")
     asked: list[str] = []
 
     def answers(dialog: Dialog) -> None:
@@ -321,6 +327,8 @@ def test_it_is_sent_watched_paused_and_arrives(
 
     wait(page, moves, within=60)
     expect(page.locator("[data-pace]")).to_contain_text("per second")
+    expect(page.get_by_role("link", name="Public page")).to_be_visible()
+    expect(page.get_by_role("button", name="Take it out of the archive")).to_be_visible()
 
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".report .badge")).to_have_text("Paused")
@@ -373,9 +381,16 @@ def test_the_same_life_without_javascript(gna: Gna, plain: Page, desk: Desk, db:
 
     page.locator("#body").fill("Hello {{ nobody }}")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("Unknown merge field")
+    expect(page.locator("[data-checks]").first).to_contain_text("Unknown merge field")
     expect(page.locator("#body")).to_have_value("Hello {{ nobody }}")
+    expect(the_mail(page)).to_contain_text("Hello {{ nobody }}")
     page.locator("#body").fill("Hello **again**")
+    page.get_by_text("HTML", exact=True).first.click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#body")).to_have_value("<p>Hello <strong>again</strong></p>")
+    page.get_by_text("Markdown", exact=True).click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#body")).to_have_value("Hello **again**")
     page.get_by_role("button", name="Send a test").click()
     page.get_by_label("Address").fill("me@example.org")
     page.get_by_role("button", name="Send a test").click()
@@ -406,6 +421,118 @@ def test_the_same_life_without_javascript(gna: Gna, plain: Page, desk: Desk, db:
 
 def shown_plainly(page: Page) -> str:
     return page.locator("[data-sum=sent_count]").inner_text()
+
+
+def test_half_a_field_is_saved_and_a_finding(gna: Gna, page: Page, desk: Desk) -> None:
+    campaign_id = writes(page, gna)
+    for typed, told in (("Dear {{ nick", "A merge field is not closed"), ("Dear {{ city }}", "Unknown merge field")):
+        page.locator("#body").fill(typed)
+        expect(page.locator("[data-checks]").first).to_contain_text(told)
+        saved(page)
+        expect(the_mail(page)).to_contain_text(typed)
+        assert desk.sees({"id": campaign_id})["body"] == typed
+    page.locator("#body").press("Control+Enter")
+    dialog = page.get_by_role("dialog", name="Send it now?")
+    expect(dialog.get_by_role("button", name="Send now")).to_be_disabled()
+    page.keyboard.press("Escape")
+    page.locator("#body").fill("Dear {{ nickname }}")
+    expect(page.locator("[data-checks]").first).to_contain_text("is empty for readers without a nickname")
+    page.locator("#body").press("Control+Enter")
+    expect(dialog.get_by_role("button", name="Send now")).to_be_enabled()
+
+
+def test_the_text_follows_when_the_format_is_switched(gna: Gna, page: Page, desk: Desk) -> None:
+    markdown = "# Peas\n\nThey *are* up."
+    campaign_id = writes(page, gna, body=markdown)
+    page.get_by_text("HTML", exact=True).first.click()
+    expect(page.locator("#body")).to_have_value("<h1>Peas</h1>\n<p>They <em>are</em> up.</p>")
+    saved(page)
+    assert desk.sees({"id": campaign_id})["body_format"] == "html"
+    page.reload()
+    page.get_by_text("Markdown", exact=True).click()
+    expect(page.locator("#body")).to_have_value(markdown)
+    saved(page)
+    assert desk.sees({"id": campaign_id})["body"] == markdown
+
+    # Edited HTML is kept on the way back, and typing goes on at once.
+    page.get_by_text("HTML", exact=True).first.click()
+    expect(page.locator("#body")).to_have_value(re.compile("^<h1>"))
+    page.locator("#body").fill("<h1>Peas</h1><p>They are up, and blue.</p>")
+    page.get_by_text("Markdown", exact=True).click()
+    saved(page)
+    expect(page.locator("#body")).to_have_value("<h1>Peas</h1><p>They are up, and blue.</p>")
+    page.locator("#body").press("Control+End")
+    page.keyboard.type(" **Really.**")
+    until(lambda: desk.sees({"id": campaign_id})["body"].endswith("**Really.**"), within=15)
+    assert desk.sees({"id": campaign_id})["body_format"] == "markdown"
+
+
+def test_an_empty_audience_is_asked_about_again(gna: Gna, page: Page, desk: Desk, look: Callable[[Page], None]) -> None:
+    campaign = {"id": writes(page, gna)}
+    page.locator("#body").press("Control+Enter")
+    dialog = page.get_by_role("dialog", name="Send it now?")
+    expect(dialog.locator("[data-reach]")).to_have_text("Nobody would get it: its audience is empty.")
+    expect(dialog.get_by_text("cannot be called back")).to_be_hidden()
+    dialog.get_by_role("button", name="Send now").click()
+    expect(page.get_by_role("alert")).to_contain_text("Its audience is empty")
+    assert desk.sees(campaign)["state"] == "draft"
+    look(page)
+    page.get_by_role("button", name="Send it anyway").click()
+    until(lambda: desk.is_published(campaign), within=30)
+    page.goto(f"{gna.url}{HOME}/{campaign['id']}")
+    expect(page.get_by_text("It is not in the archive")).to_be_visible()
+    assert asking.get(f"{gna.url}/archive/{campaign['id']}").status_code == 404
+
+
+def test_half_a_condition_of_the_audience_stops_no_autosave(
+    gna: Gna, page: Page, desk: Desk, look: Callable[[Page], None]
+) -> None:
+    campaign = {"id": writes(page, gna)}
+    state = page.locator("[data-state]")
+    checks = page.locator("[data-checks]").first
+    page.get_by_text("Only those with certain attributes").click()
+    page.get_by_label("Attribute 1").fill("city")
+    expect(state).to_have_text("Saved, except the audience")
+    expect(checks).to_contain_text("An attribute needs a name and a value")
+    page.locator("#body").fill("Typed after it")
+    until(lambda: desk.sees(campaign)["body"] == "Typed after it", within=15)
+    expect(state).to_have_text("Saved, except the audience")
+    # The sentence below the findings does not touch the last of them.
+    last = checks.locator("li").last.bounding_box()
+    below = checks.locator(".problem").bounding_box()
+    assert last
+    assert below
+    assert below["y"] - (last["y"] + last["height"]) >= 8
+    look(page)
+    page.locator("#body").press("Control+Enter")
+    dialog = page.get_by_role("dialog", name="Send it now?")
+    expect(dialog.get_by_role("button", name="Send now")).to_be_disabled()
+    page.keyboard.press("Escape")
+    page.get_by_label("Value 1").fill("Cluj")
+    saved(page)
+    assert desk.sees(campaign)["audience"] == {"attributes": {"city": "Cluj"}}
+
+
+def test_the_text_part_of_a_feeds_draft_follows_its_html(gna: Gna, page: Page, desk: Desk, db: Database) -> None:
+    made = Wish(
+        {
+            "subject": "A post",
+            "body": "<p>From the feed</p>",
+            "body_text": "Text\nof the feed",
+            "body_text_made": True,
+        }
+    )
+    with db.write() as tx:
+        campaign_id = writing.create(tx, made, now=clock.now())
+    page.goto(f"{gna.url}{HOME}/{campaign_id}")
+    expect(page.locator("#body_text")).to_have_value("Text\nof the feed")
+    page.locator("#body").fill("<p>By hand</p>")
+    expect(page.locator("#body_text")).to_have_value("")
+    page.locator("#body").press("Control+End")
+    page.keyboard.type("<p>and more</p>")
+    page.get_by_role("button", name="Plain text").click()
+    expect(the_mail(page)).to_contain_text("and more")
+    assert desk.sees({"id": campaign_id})["body_text"] is None
 
 
 def test_an_error_blocks_sending_and_says_why(gna: Gna, page: Page, desk: Desk) -> None:

@@ -73,6 +73,25 @@ def test_from_odd_headers_to_sums(start: Callable[..., Gna], database_url: str, 
     accessible(page)
 
 
+def test_values_that_may_say_who_left_are_asked_about(
+    start: Callable[..., Gna], database_url: str, page: Page, tmp_path: Path
+) -> None:
+    gna = start(DATABASE_URL=database_url)
+    rows = ("ana@example.org,on paper,Cluj", "dan@example.org,withdrawn,Bonn", "eva@example.org,yes,Köln")
+    upload(page, gna, tmp_path, "crm.csv", "\n".join(["Mail,Marketing consent,City", *rows]))
+    expect(page.get_by_text("This column may say who left.")).to_be_visible()
+    accessible(page)
+    page.get_by_label("on paper").select_option("They confirmed")
+    page.get_by_label("withdrawn").select_option("They left")
+    page.get_by_label("Marketing consent").select_option("Leave out")
+    expect(page.get_by_label("on paper")).not_to_be_visible()
+    page.get_by_label("Marketing consent").select_option("Whether they confirmed or left")
+    page.get_by_role("button", name="Import now").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("crm.csv")
+    expect(sum_of(page, "New")).to_have_text("2")
+    expect(sum_of(page, "Noted as gone")).to_have_text("1")
+
+
 def test_a_large_file_shows_how_far_it_is_and_becomes_the_result(
     start: Callable[..., Gna], database_url: str, page: Page, tmp_path: Path
 ) -> None:

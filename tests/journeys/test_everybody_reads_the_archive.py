@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from gna.db import Database
+from tests.factories import readers
 from tests.journeys.looks import accessible
-from tests.running import Gna
+from tests.running import Gna, until
 
 WORD = "Donaudampfschifffahrtsgesellschaft" * 9
 HEBREW = "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd"
@@ -24,13 +26,16 @@ def publish(gna: Gna, page: Page, subject: str, body: str) -> str:
     api = f"{gna.url}/admin/api/campaigns"
     campaign = page.request.post(api, data={"subject": subject, "body": body}).json()["id"]
     assert page.request.post(f"{api}/{campaign}/send").ok
+    # It is there from its first mail on.
+    until(lambda: gna.status(f"/archive/{campaign}") == 200, within=15)
     return f"{gna.url}/archive/{campaign}"
 
 
 def test_in_a_browser_without_a_violation_and_nothing_scrolls_sideways(
-    start: Callable[..., Gna], database_url: str, page: Page
+    start: Callable[..., Gna], database_url: str, db: Database, page: Page
 ) -> None:
     gna = start(DATABASE_URL=database_url)
+    readers(db, 1)
     page.goto(f"{gna.url}/archive")
     accessible(page)
     plain = publish(gna, page, "Plain", "<h1>Hello</h1><p>Text, and <a href='https://example.org'>a link</a></p>")

@@ -100,6 +100,12 @@ class Server(ABC):
             return client.recv(100).startswith(self.greeting)
         return False
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process, "the server does not run"
+        return self._process.pid
+
     def start(self) -> None:
         """Start the server and return once it answers."""
         try:

@@ -54,6 +54,17 @@ class Postgres(Server):
         # SIGKILL for the first process alone would leave busy backends, and while one lives none can start.
         self.stop("immediate")
 
+    def become_standby(self) -> None:
+        """Start again as a standby, which can be read and not written."""
+        self.stop()
+        (self.directory / "data" / "standby.signal").touch()
+        self.start()
+
+    def promote(self) -> None:
+        """End being a standby."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_promote()")
+
     def create_database(self, name: str, template: str = "template1") -> str:
         """Create a database as a copy of another, which nobody may be using, and return its URL."""
         # Copying files takes two thirds of the time that PostgreSQL's default, logging each page, does.

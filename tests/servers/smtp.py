@@ -125,6 +125,10 @@ class ScriptedSmtp:
         """Another answer than the usual one."""
         self._faults.setdefault(stage, []).append(Fault(reply, times, after, connections))
 
+    def behaves(self) -> None:
+        """The usual answers again, on new connections and old ones that did not stall."""
+        self._faults.clear()
+
     def stalls_at(self, stage: str, *, times: int | None = None) -> None:
         """Silence from here on."""
         self.says(stage, STALL, times=times)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gna.errors import Refused
-from gna.subscribers.formats import Person, Standing, recognise
+from gna.subscribers.formats import Mapping, Person, Standing, recognise
 from gna.subscribers.formats.products import PRODUCTS
 from gna.subscribers.sheets import sheets
 
@@ -216,7 +216,7 @@ def test_a_company_in_an_english_mailchimp_file_is_not_a_name() -> None:
         ("", Standing.ACTIVATED),
         ("Bounced", Standing.CLEANED),
         ("unsubscribed", Standing.UNSUBSCRIBED),
-        ("what is this", Standing.UNCONFIRMED),
+        ("Never subscribed", Standing.UNCONFIRMED),
     ],
 )
 def test_an_unknown_product_may_say_how_people_stand(status: str, standing: Standing) -> None:
@@ -260,3 +260,17 @@ def test_our_columns_mean_the_same_however_the_address_is_called(address: str, s
 def test_a_date_that_cannot_be_true_is_refused(date: str) -> None:
     with pytest.raises(Refused, match="activated_at must be between 1990 and now"):
         recognise(["email", "activated_at"]).read(["ana@example.org", date])
+
+
+@pytest.mark.parametrize("header", ["email,nickname", "mail,First name,Last name", "Email Address,Name,LEID,EUID"])
+@pytest.mark.parametrize("name", ["Ana\nMaria", "Ana \r\n Maria", "Ana\tMaria", "\nAna\u2028Maria\n"])
+def test_a_line_break_in_a_name_becomes_a_space(header: str, name: str) -> None:
+    person = read(header, "ana@example.org", name, "Pop\nIon")
+    assert person.nickname == "Ana Maria"
+    assert person.attributes.get("last_name", "Pop Ion") == "Pop Ion"
+
+
+def test_a_line_break_in_a_name_whose_column_was_named_becomes_a_space() -> None:
+    mapping = Mapping.parse({"columns": ["email", "nickname"]}, ["A", "B"])
+    person = recognise(["A", "B"], mapping=mapping).read(["ana@example.org", "Ana\nMaria"])
+    assert person.nickname == "Ana Maria"

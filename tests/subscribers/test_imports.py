@@ -144,11 +144,12 @@ class TestOwnFormat:
         assert fates(run(db, "email,nickname\nana@example.org,Ana\nana@example.org,Anca\n")) == {"new": 1, "updated": 1}
         assert person(db, "ana@example.org").nickname == "Anca"
 
-    def test_our_own_export_comes_back_as_it_was(self, db: Database) -> None:
+    @pytest.mark.parametrize("nickname", ["=Sum", ";=1+1;", "a;'=1", "Ana;  -Maria", "' =1"])
+    def test_our_own_export_comes_back_as_it_was(self, db: Database, nickname: str) -> None:
         from gna.subscribers.export import export
 
         with db.write() as tx:
-            a_subscriber(tx, email="+x@example.org", nickname="=Sum", activated=True)
+            a_subscriber(tx, email="+x@example.org", nickname=nickname, activated=True)
         exported = "".join(export(db))
         before = person(db, "+x@example.org")
         with db.write() as tx:
@@ -188,7 +189,7 @@ class TestStayingAway:
         with db.write() as tx:
             a_subscriber(tx, activated=True)
             unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=KEY, now=NOW)
-            subscribe(tx, SignUp("ana@example.org"), site=SITE, now=NOW)
+            subscribe(tx, SignUp("ana@example.org"), site=SITE, secret=KEY, now=NOW)
             url = tx.execute(sa.select(messages.c.slots)).scalar_one()["confirm_url"]
             confirm(tx, url.partition("token=")[2], secret=KEY, now=NOW)
             assert count(tx, suppressions) == 0
@@ -253,6 +254,43 @@ class TestStayingAway:
         assert row.format == "mailchimp"
         assert fates(row)["new"] >= 1
         assert fates(row)["opted_out"] >= 2
+
+
+@pytest.mark.parametrize("ended", ["Unsubscribed", "Cleaned"])
+@pytest.mark.parametrize("left_first", [True, False])
+def test_an_address_that_stands_twice_once_as_left_stays_away(db: Database, ended: str, left_first: bool) -> None:
+    rows = [f"ana@example.org,{ended},2021-01-01 10:00:00", "ANA@example.org,Subscribed,"]
+    rows = rows if left_first else rows[::-1]
+    content = "\n".join(["Email Address,STATUS,UNSUB_TIME", *rows, "dan@example.org,Subscribed,"])
+    foreseen = run(db, content, dry_run=True)
+    assert fates(run(db, content)) == fates(foreseen) == {"opted_out": 1, "suppressed": 1, "new": 1}
+    with db.read() as tx:
+        assert tx.scalars(sa.select(subscribers.c.email)).all() == ["dan@example.org"]
+
+
+def test_an_import_that_reads_twice_goes_on_in_the_second_reading(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+    people = [f"p{n}@example.org,{'Unsubscribed' if n % 2 else 'Subscribed'}" for n in range(9)]
+    content = "\n".join(["mail,Mailing status", *people]).encode()
+    with db.write() as tx:
+        import_id = timed(imports.accept)(tx, io.BytesIO(content), name="p.csv", dry_run=False)
+    shares = []
+    for _ in range(20):
+        one = importer(db)  # each worker dies after one batch
+        if not one._begin(import_id):
+            break
+        assert one._run
+        one._batch(one._run)
+        one._close()
+        with db.write() as tx:
+            shares.append(imports.the_import(tx, import_id).read)
+            tx.execute(sa.update(imports.imports).values(claimed_by="dead"))
+    with db.read() as tx:
+        row = imports.the_import(tx, import_id)
+    assert fates(row) == {"opted_out": 4, "new": 5}
+    assert shares == sorted(shares)
 
 
 class TestDryRun:
@@ -346,7 +384,7 @@ class TestWhatStrangersCanDo:
         with db.write() as tx:
             a_subscriber(tx, activated=True)
             unsubscribe(tx, the_subscriber(tx, "ana@example.org").unsubscribe_token, secret=KEY, now=NOW)
-            subscribe(tx, SignUp("ana@example.org"), site=SITE, now=clock.now())
+            subscribe(tx, SignUp("ana@example.org"), site=SITE, secret=KEY, now=clock.now())
         for dry_run in (True, False):
             assert fates(run(db, "email,status\nana@example.org,Activated\n", dry_run=dry_run)) == {"suppressed": 1}
         assert person(db, "ana@example.org").activated_at is None

@@ -18,7 +18,7 @@ LATER = NOW + timedelta(hours=1)
 
 def sign_up(db: Database, email: str = "ana@example.org", nickname: str | None = None) -> None:
     with db.write() as tx:
-        subscribe(tx, SignUp.parse(email=email, nickname=nickname), site=SITE, now=NOW)
+        subscribe(tx, SignUp.parse(email=email, nickname=nickname), site=SITE, secret=None, now=NOW)
 
 
 def mailed_token(db: Database) -> str:
@@ -51,7 +51,7 @@ def test_a_sign_up_writes_a_pending_person_and_their_mail_together(db: Database)
 
 def test_a_failed_transaction_leaves_neither_person_nor_mail(db: Database) -> None:
     with pytest.raises(RuntimeError), db.write() as tx:
-        subscribe(tx, SignUp.parse(email="ana@example.org"), site=SITE, now=NOW)
+        subscribe(tx, SignUp.parse(email="ana@example.org"), site=SITE, secret=None, now=NOW)
         raise RuntimeError
     with db.read() as tx:
         assert (count(tx, subscribers), count(tx, messages)) == (0, 0)

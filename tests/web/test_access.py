@@ -80,7 +80,6 @@ def test_what_is_not_the_admin_asks_for_nothing(issuer: Issuer) -> None:
 @pytest.mark.parametrize("token", [None, "", "   "])
 def test_without_a_token_one_has_to_sign_in(guest: TestClient, issuer: Issuer, token: str | None) -> None:
     assert visit(guest, token) == (401, NEEDED)
-    assert visit(guest, token, Accept="text/html") == (401, NEEDED)
     assert issuer.fetches == 0
 
 

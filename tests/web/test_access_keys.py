@@ -136,7 +136,7 @@ def test_keys_that_cannot_be_had_are_a_503_that_says_when_to_try_again(
     guest: TestClient, issuer: Issuer, logged: Callable[[], str], status: int
 ) -> None:
     issuer.says("", status=status)
-    answer = guest.get("/admin", headers={HEADER: issuer.token(), "Accept": "text/html"})
+    answer = guest.get("/admin", headers={HEADER: issuer.token()})
     assert (answer.status_code, answer.json()) == (503, LATER)
     assert int(answer.headers["Retry-After"]) > 0
     assert "error" in logged()

@@ -16,8 +16,9 @@ from starlette.testclient import TestClient
 
 from gna import clock
 from gna.activity import Verb, activity
-from gna.campaigns import finding, wall_clock
-from gna.campaigns.table import campaigns
+from gna.campaigns import finding, wall_clock, writing
+from gna.campaigns.table import Changed, campaigns
+from gna.campaigns.writing import Wish
 from gna.db import Database
 from gna.errors import Refused
 from gna.mail.render import Draft, Format, check
@@ -211,9 +212,7 @@ class TestWriting:
     @pytest.mark.parametrize(
         ("wrong", "says"),
         [
-            ({"subject": " "}, "Subject is required"),
-            ({"body": "Hi {{ first_name }}"}, "Unknown merge field"),
-            ({"attribute": "city", "value": ""}, "An attribute needs a name and a value"),
+            ({"subject": "two\x1blines"}, "Subject must be one line"),
             ({"list": "no such key!"}, "A list key is"),
             ({"body_format": "docx"}, "body_format must be"),
             ({"subject": "x" * 251}, "longer than 250"),
@@ -255,9 +254,9 @@ class TestWriting:
         conflict = office.saves(draft, SCRIPT)
         assert conflict.status_code == 409
         assert conflict.json()["updated_at"] == blank.json()["updated_at"]
-        wrong = office.saves(office.sees(draft), SCRIPT | {"Accept-Language": "ro"}, body="{{ nick")
-        assert wrong.status_code == 400
-        assert wrong.json()["error"].startswith("Un câmp nu este închis: {{ nick")
+        half = office.saves(office.sees(draft), SCRIPT | {"Accept-Language": "ro"}, body="{{ nick")
+        assert (half.status_code, half.json()["blocked"]) == (200, True)
+        assert "Un câmp nu este închis: {{ nick" in half.json()["checks"]
 
     def test_a_script_that_heard_no_answer_makes_no_second_draft(self, office: Office) -> None:
         page = {"id_to_be": field(office.opens("/new"), "id_to_be")}
@@ -326,6 +325,249 @@ class TestWriting:
         office.opens("/a%00b", status=404)
 
 
+UNFINISHED = [
+    {"subject": ""},
+    {"subject": "Only a subject", "body": ""},
+    {"subject": "For {{ nick"},
+    {"preheader": "{{ city }}"},
+    {"body": "Dear {{ first_name }}, dear {{ nickname"},
+    {"body": "Hello", "body_text": "Hello {{"},
+    {"body": "<div>" * 300, "body_format": "html"},
+]
+
+
+class TestUnfinished:
+    """A draft is saved with whatever is in it; what cannot be sent is a finding."""
+
+    @pytest.mark.parametrize("typed", UNFINISHED, ids=" ".join)
+    def test_it_is_saved_and_cannot_be_sent(self, office: Office, typed: dict[str, str]) -> None:
+        office.has_readers("ana@example.org")
+        fields = TEXT | typed
+        made = office.posts("", **fields)
+        assert message(office, made) == "Saved."
+        draft = office.sees({"id": made.headers["location"].rpartition("/")[2]})
+        assert {name: draft[name] for name in fields if name != "archived"} == {
+            name: value for name, value in fields.items() if name != "archived"
+        }
+        assert office.saves(draft, **fields).status_code == 303
+        page = office.opens(f"/{draft['id']}")
+        assert "With an error it cannot be sent" in page
+        assert "With an error it cannot be sent" in office.opens(f"/{draft['id']}/send")
+        for step in ({}, {"at": "2090-01-01T09:00", "zone": "UTC"}):
+            path = f"/{draft['id']}/{'schedule' if step else 'send'}"
+            seen = office.sees(draft)["updated_at"]
+            assert office.posts(path, updated_at=seen, **step).status_code == 400
+        assert office.sees(draft)["state"] == "draft"
+        office.opens("")
+
+    @pytest.mark.parametrize(("name", "value"), [("city", ""), ("", "Cluj")])
+    def test_half_a_condition_of_the_audience_keeps_no_text_from_being_saved(
+        self, office: Office, name: str, value: str
+    ) -> None:
+        audience = {"list": "weekly", "attributes": {"vip": "true"}}
+        draft = office.writes(audience=audience)
+        half = {"list": "", "attribute": ["vip", name], "value": ["true", value]}
+        saved = office.saves(draft, SCRIPT, body="All that I typed", **half)
+        assert (saved.status_code, saved.json()["partly"], saved.json()["blocked"]) == (200, True, True)
+        assert "An attribute needs a name and a value" in saved.json()["checks"]
+        after = office.sees(draft)
+        assert (after["body"], after["audience"]) == ("All that I typed", audience)
+        whole = half | {"attribute": ["vip", "city"], "value": ["true", "Cluj"]}
+        saved = office.saves(after, SCRIPT, **whole)
+        assert (saved.json()["partly"], saved.json()["blocked"]) == (False, False)
+        assert office.sees(draft)["audience"] == {"attributes": {"vip": "true", "city": "Cluj"}}
+
+    def test_half_a_condition_leads_back_to_the_form_and_not_to_sending(self, office: Office) -> None:
+        half = {"attribute": "city", "value": "", "list": "weekly", "next": "send"}
+        office.has_readers("ana@example.org")
+        made = office.posts("", **TEXT | half)
+        [draft] = office.client.get("/admin/api/campaigns").json()["items"]
+        saved = office.saves(draft, **half | {"body": "All that I typed"})
+        assert office.sees(draft)["body"] == "All that I typed"
+        assert office.client.get("/admin/api/campaigns").json()["total"] == 1
+        for answer in (made, saved):
+            assert answer.status_code == 400
+            assert "Saved, except the audience." in answer.text
+            assert "An attribute needs a name and a value" in answer.text
+            assert "With an error it cannot be sent" in answer.text
+            assert field(answer.text, "attribute") == "city"
+            assert f'action="{HOME}/{draft["id"]}"' in answer.text
+        assert field(saved.text, "updated_at") == office.sees(draft)["updated_at"]
+
+    def test_half_a_condition_is_refused_while_the_campaign_is_scheduled(self, office: Office) -> None:
+        scheduled = office.in_state("scheduled")
+        answer = office.saves(scheduled, SCRIPT, attribute="city", value="")
+        assert answer.status_code == 400
+        assert "An attribute needs a name and a value" in answer.json()["error"]
+        assert office.sees(scheduled) == scheduled
+
+    @pytest.mark.parametrize("body", ["{{ first_name }}", "{{ nick"])
+    def test_a_field_that_cannot_be_read_is_shown_as_typed_and_not_mailed(self, office: Office, body: str) -> None:
+        made = office.posts("", SCRIPT, **TEXT | {"subject": body, "body": f"Dear {body}"}).json()
+        for preview in (
+            office.client.get(f"/admin/api/campaigns/{made['id']}/preview?format=text"),
+            office.posts("/preview", format="text", **TEXT | {"body": f"Dear {body}"}),
+        ):
+            assert preview.status_code == 200
+            assert f"Dear {body}" in preview.text.replace("\u2060", "")
+        shown = office.client.get(f"/admin/api/campaigns/{made['id']}/preview?format=json").json()
+        assert shown["subject"].replace("\u2060", "") == body
+        assert [one["code"] for one in shown["checks"]] == ["unknown_field"]
+        assert office.posts(f"/{made['id']}/test", to="me@example.org").status_code == 400
+
+    def test_the_api_refuses_it_when_it_is_saved(self, office: Office) -> None:
+        draft = office.writes()
+        for wrong in ({"subject": ""}, {"body": "{{ nick"}, {"body": "{{ first_name }}"}):
+            said = {"subject": "Issue 1", "body": "<p>Hello</p>"} | wrong
+            assert office.client.post("/admin/api/campaigns", json=said).status_code == 400
+            assert office.changes(draft, **wrong).status_code == 400
+        assert office.sees(draft) == draft
+
+    def test_nothing_typed_is_no_draft(self, office: Office) -> None:
+        answer = office.posts("", subject=" ", body="\n", body_format="markdown")
+        assert (answer.status_code, "Write a subject or a text first" in answer.text) == (400, True)
+        assert office.client.get("/admin/api/campaigns").json()["total"] == 0
+
+    def test_a_draft_without_a_subject_has_a_name_everywhere(self, office: Office) -> None:
+        made = office.posts("", SCRIPT, **TEXT | {"subject": ""}).json()
+        for path in ("", f"/{made['id']}", f"/{made['id']}/send"):
+            assert "Without a subject" in office.opens(path)
+        assert "Fără subiect" in office.opens("", lang="ro")
+
+    def test_what_is_scheduled_stays_complete(self, office: Office) -> None:
+        scheduled = office.in_state("scheduled")
+        for wrong in ({"subject": ""}, {"body": "{{ nick"}):
+            answer = office.saves(scheduled, **wrong)
+            assert answer.status_code == 400
+            assert "{{ nick" in answer.text or "Subject is required" in answer.text
+        assert office.sees(scheduled) == scheduled
+
+    def test_what_is_scheduled_meanwhile_stays_complete(self, office: Office, db: Database) -> None:
+        scheduled = office.in_state("scheduled")
+        half = Wish.parse_draft({"body": "{{ nick"}, now=NOW)
+        with db.write() as tx, pytest.raises(Changed):
+            writing.change(tx, scheduled["id"], half, now=NOW)
+
+
+class TestFormats:
+    MARKDOWN = "# Hi\n\nDear *{{ nickname | friend & co }}*\n\n- one\n- two"
+    HTML = "<h1>Hi</h1>\n<p>Dear <em>{{ nickname | friend &amp; co }}</em></p>\n<ul>\n<li>one</li>\n<li>two</li>\n</ul>"
+
+    def a_draft(self, office: Office, **fields: Any) -> dict[str, Any]:
+        fields = TEXT | {"body": self.MARKDOWN} | fields
+        return office.sees(office.posts("", SCRIPT, **fields).json())
+
+    def switches(self, office: Office, draft: dict[str, Any], to: str, body: str) -> dict[str, Any]:
+        """Choose the other format and press Save, as a browser without a script does."""
+        now, page = office.sees(draft), office.opens(f"/{draft['id']}")
+        fields = {"written_in": field(page, "written_in"), "body_format": to, "body": body}
+        assert message(office, office.saves(now, **fields)) == "Saved."
+        return office.sees(draft)
+
+    def test_markdown_becomes_the_html_that_readers_get(self, office: Office) -> None:
+        draft = self.a_draft(office)
+        before = office.client.get(f"/admin/api/campaigns/{draft['id']}/preview?format=json").json()
+        after = self.switches(office, draft, "html", self.MARKDOWN)
+        assert (after["body_format"], after["body"]) == ("html", self.HTML)
+        again = office.client.get(f"/admin/api/campaigns/{draft['id']}/preview?format=json").json()
+        assert again["text"] == before["text"]
+        assert "".join(again["html"].split()) == "".join(before["html"].split())
+
+    def test_switching_back_restores_the_markdown(self, office: Office) -> None:
+        draft = self.a_draft(office)
+        self.switches(office, draft, "html", self.MARKDOWN)
+        office.saves(office.sees(draft), body=self.HTML, body_format="html", subject="Another subject")
+        back = self.switches(office, draft, "markdown", self.HTML)
+        assert (back["body_format"], back["body"]) == ("markdown", self.MARKDOWN)
+
+    def test_edited_html_is_kept_on_the_way_back(self, office: Office) -> None:
+        draft = self.a_draft(office)
+        self.switches(office, draft, "html", self.MARKDOWN)
+        edited = self.HTML.replace("one", "first")
+        back = self.switches(office, draft, "markdown", edited)
+        assert (back["body_format"], back["body"]) == ("markdown", edited)
+        once_more = self.switches(office, draft, "html", edited)
+        assert (once_more["body_format"], once_more["body"]) == ("html", edited)
+
+    def test_a_copy_can_be_switched_back_too(self, office: Office) -> None:
+        draft = self.a_draft(office)
+        self.switches(office, draft, "html", self.MARKDOWN)
+        copy = {"id": office.posts(f"/{draft['id']}/duplicate").headers["location"].rpartition("/")[2]}
+        assert self.switches(office, copy, "markdown", self.HTML)["body"] == self.MARKDOWN
+
+    @pytest.mark.parametrize("body", ["<p>Mine</p>\n\n    <p>indented</p>", "<!-- mine -->\n*not Markdown*"])
+    def test_pasted_html_is_taken_as_it_is(self, office: Office, body: str) -> None:
+        draft = self.a_draft(office)
+        assert self.switches(office, draft, "html", body)["body"] == body
+        new = office.posts("", SCRIPT, **TEXT | {"written_in": "markdown", "body_format": "html", "body": body})
+        assert office.sees(new.json())["body"] == body
+
+    def test_the_script_gets_the_text_in_its_new_format(self, office: Office) -> None:
+        draft = self.a_draft(office)
+        switched = office.saves(draft, SCRIPT, body=self.MARKDOWN, written_in="markdown", body_format="html")
+        assert switched.json()["renewed"] == {"body": self.HTML}
+        saved = office.saves(office.sees(draft), SCRIPT, body=self.HTML, written_in="html", body_format="html")
+        assert saved.json()["renewed"] == {}
+
+    def test_the_preview_without_a_script_shows_the_new_format(self, office: Office) -> None:
+        fields = TEXT | {"written_in": "markdown", "body_format": "html", "body": self.MARKDOWN}
+        assert "<em>friend &amp; co</em>" in office.posts("/preview", **fields).text
+
+    def test_half_a_field_is_switched_as_it_stands(self, office: Office) -> None:
+        draft = self.a_draft(office, body="*Dear* {{ nick")
+        after = self.switches(office, draft, "html", "*Dear* {{ nick")
+        assert after["body"] == "<p><em>Dear</em> {{ nick</p>"
+
+    def test_no_client_sees_what_only_writing_needs(self, office: Office) -> None:
+        draft = self.a_draft(office)
+        self.switches(office, draft, "html", self.MARKDOWN)
+        assert not {"body_markdown", "body_text_made"} & set(office.sees(draft))
+
+
+class TestTextOfAFeed:
+    """A feed writes the text part of its campaign; it follows the body until an author writes one."""
+
+    def of_a_feed(self, office: Office, db: Database) -> dict[str, Any]:
+        said = {"subject": "A post", "body": "<p>From the feed</p>", "body_format": "html"}
+        with db.write() as tx:
+            made = Wish(said | {"body_text": "Text of the feed", "body_text_made": True})
+            campaign_id = writing.create(tx, made, now=NOW)
+        return office.sees({"id": campaign_id})
+
+    def text(self, office: Office, draft: dict[str, Any]) -> str:
+        return office.client.get(f"/admin/api/campaigns/{draft['id']}/preview?format=text").text
+
+    def edit(self, office: Office, draft: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        now = office.sees(draft)
+        shown = {"body": now["body"], "body_format": "html", "body_text": now["body_text"] or ""}
+        answer = office.saves(now, SCRIPT, **shown | fields)
+        assert answer.status_code == 200
+        return dict(answer.json()["renewed"])
+
+    def test_a_new_body_renews_it(self, office: Office, db: Database) -> None:
+        draft = self.of_a_feed(office, db)
+        assert self.edit(office, draft, subject="Only the subject") == {}
+        assert "Text of the feed" in self.text(office, draft)
+        assert self.edit(office, draft, body="<p>By hand</p>") == {"body_text": ""}
+        assert "By hand" in self.text(office, draft)
+        assert "Text of the feed" not in self.text(office, draft)
+
+    def test_the_api_renews_it_too(self, office: Office, db: Database) -> None:
+        draft = self.of_a_feed(office, db)
+        assert office.changes(draft, body="<p>By a client</p>").json()["body_text"] is None
+
+    def test_one_that_was_written_by_hand_stays(self, office: Office, db: Database) -> None:
+        draft = self.of_a_feed(office, db)
+        assert self.edit(office, draft, body_text="Text by hand") == {}
+        assert self.edit(office, draft, body="<p>Body by hand</p>") == {}
+        assert "Text by hand" in self.text(office, draft)
+
+    def test_both_at_once_keeps_what_was_written(self, office: Office, db: Database) -> None:
+        draft = self.of_a_feed(office, db)
+        assert self.edit(office, draft, body="<p>Body</p>", body_text="Text by hand") == {}
+        assert "Text by hand" in self.text(office, draft)
+
+
 class TestPreview:
     def test_what_is_not_saved_is_shown_in_a_sandbox(self, office: Office) -> None:
         answer = office.posts("/preview", **TEXT)
@@ -340,9 +582,9 @@ class TestPreview:
     def test_half_a_campaign_can_be_looked_at(self, office: Office) -> None:
         assert office.posts("/preview", body="Hi", body_format="markdown", attribute="x").status_code == 200
         assert office.posts("/preview").status_code == 200
-        broken = office.posts("/preview", **TEXT | {"body": "{{ oops }}"})
+        broken = office.posts("/preview", **TEXT | {"body": f"<b {'a ' * 300}>", "body_format": "html"})
         assert broken.status_code == 400
-        assert "Unknown merge field" in broken.text
+        assert "more than 200 attributes" in broken.text
         assert broken.headers["content-security-policy"].startswith("sandbox ")
 
     def test_an_empty_frame_says_what_will_be_there(self, office: Office) -> None:
@@ -391,6 +633,49 @@ class TestSteps:
         office.works()
         assert sorted(office.got()) == ["ana@example.org", "bob@example.org"]
         assert office.noted()[-1] == (Verb.CAMPAIGN_SENT, "Issue 1")
+
+    def test_an_empty_audience_is_asked_about_again(self, office: Office) -> None:
+        draft = office.writes()
+        seen = {"updated_at": draft["updated_at"]}
+        page = office.opens(f"/{draft['id']}/send")
+        assert "Nobody would get it: its audience is empty." in page
+        assert "cannot be called back" not in page
+        assert "Nu ar primi-o nimeni" in office.opens(f"/{draft['id']}/send", lang="ro")
+        reach = office.client.get(f"{HOME}/{draft['id']}/reach").json()
+        assert reach == {"count": 0, "said": "Nobody would get it: its audience is empty."}
+        asked = office.posts(f"/{draft['id']}/send", **seen)
+        assert asked.status_code == 200
+        assert "Its audience is empty" in asked.text
+        assert "Send it anyway</button>" in asked.text
+        assert office.sees(draft)["state"] == "draft"
+        sure = {"to_nobody": field(asked.text, "to_nobody"), "updated_at": field(asked.text, "updated_at")}
+        assert message(office, office.posts(f"/{draft['id']}/send", **sure)) == "It is being sent."
+        assert office.sees(draft)["state"] == "publishing"
+        page = office.opens(f"/{draft['id']}")
+        assert "It appears in the archive with its first mail." in page
+        assert f"/archive/{draft['id']}" not in page
+        assert f'action="{HOME}/{draft["id"]}/archive"' not in page
+        office.works()
+        assert office.sees(draft)["state"] == "published"
+        page = office.opens(f"/{draft['id']}")
+        assert f'href="/archive/{draft["id"]}"' not in page
+        assert f'action="{HOME}/{draft["id"]}/archive"' not in page
+        assert "It is not in the archive, since it went to no one." in page
+
+    def test_a_campaign_is_linked_to_the_archive_once_its_audience_is_counted(self, office: Office) -> None:
+        office.has_readers("ana@example.org")
+        draft = office.writes()
+        office.asks(draft, "send")
+        link = f'href="/archive/{draft["id"]}"'
+        assert link not in office.opens(f"/{draft['id']}")
+        assert office.client.get(f"/archive/{draft['id']}").status_code == 404
+        office.works()
+        assert link in office.opens(f"/{draft['id']}")
+        assert office.client.get(f"/archive/{draft['id']}").status_code == 200
+
+    def test_the_api_publishes_to_an_empty_audience(self, office: Office) -> None:
+        sent = office.sends()
+        assert (sent["state"], sent["deliveries"][0]["state"], sent["sent_count"]) == ("published", "sent", 0)
 
     def test_what_changed_since_it_was_shown_is_not_sent(self, office: Office, rung: list[str]) -> None:
         draft = office.writes()
@@ -518,6 +803,7 @@ class TestReport:
         assert "no such delivery" in message(office, office.posts(f"/{failed['id']}/retry"))
 
     def test_it_can_leave_the_archive_and_come_back(self, office: Office) -> None:
+        office.has_readers("ana@example.org")
         sent = office.in_state("published")
         assert "not in the archive any more" in message(office, office.posts(f"/{sent['id']}/archive", archived="no"))
         assert office.client.get(f"/archive/{sent['id']}").status_code == 404

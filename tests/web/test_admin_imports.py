@@ -94,6 +94,70 @@ def test_what_a_column_says_of_who_left_counts_beside_the_mapping(client: TestCl
     assert row.counts == {"opted_out": 1}
 
 
+CRM = "Mail;Consent\nana@example.org;on paper\ndan@example.org;withdrawn\neva@example.org;yes\n"
+
+
+def test_the_page_asks_what_unknown_values_mean_and_imports_by_the_answers(client: TestClient, db: Database) -> None:
+    path = opened(client, CRM)
+    page = text(client, path)
+    assert "This column may say who left." in page
+    assert "on paper" in page
+    form = {"column-0": "email", "column-1": "status", "value-1-0": "confirmed", "value-1-1": "", "do": "try"}
+    refused = client.post(path, data=form, headers=HTML)
+    assert refused.status_code == 400
+    assert "Say for each value that is not known here what it means." in unescape(refused.text)
+    assert refused.text.count('value="confirmed" selected') == 1
+    assert client.post(path, data=form | {"value-1-1": "left"}, headers=HTML).status_code == 303
+    again = client.get(path, headers=HTML).text
+    assert [again.count(f'value="{word}" selected') for word in ("confirmed", "left")] == [1, 1]
+    client.post(path, data=form | {"value-1-1": "left", "do": "import"}, headers=HTML)
+    with db.read() as tx:
+        [row] = tx.execute(sa.select(imports.imports)).all()
+        assert {one.email for one in tx.execute(sa.select(subscribers))} == {"ana@example.org", "eva@example.org"}
+    assert row.counts == {"new": 2, "opted_out": 1}
+
+
+def test_the_page_asks_in_romanian(client: TestClient) -> None:
+    page = text(client, opened(client, CRM), **{"Accept-Language": "ro"})
+    assert "Această coloană poate spune cine a plecat." in page
+    assert "Au plecat" in page
+    assert "Alegeți …" in page
+    assert "alegeți mai sus" in page
+    assert "nu îi importați" in page
+
+
+def test_the_page_asks_about_a_column_that_is_known_by_a_word_of_leaving(client: TestClient, db: Database) -> None:
+    path = opened(client, "email,Foo\nana@example.org,disabled\ndan@example.org,dezabonat\neva@example.org,activ\n")
+    page = client.get(path, headers=HTML).text
+    assert "This column may say who left." in page
+    form = {"column-0": "email", "column-1": "status", "value-1-0": "ignore", "do": "import"}
+    assert client.post(path, data=form, headers=HTML).status_code == 303
+    with db.read() as tx:
+        assert {one.email for one in tx.execute(sa.select(subscribers))} == {"ana@example.org", "eva@example.org"}
+
+
+def test_a_column_about_something_else_needs_no_answers(client: TestClient, db: Database) -> None:
+    path = opened(client, "Mail;Marital status\nana@example.org;single\n")
+    form = {"column-0": "email", "column-1": "attribute", "name-1": "marital", "do": "import"}
+    assert client.post(path, data=form, headers=HTML).status_code == 303
+    with db.read() as tx:
+        assert the_subscriber(tx, "ana@example.org").attributes == {"marital": "single"}
+
+
+def test_a_zip_with_unknown_values_is_not_taken(client: TestClient, db: Database) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("crm.csv", CRM)
+    answer = client.post(
+        PAGE,
+        files={"file": ("all.zip", packed.getvalue())},
+        headers=HTML | {"Referer": f"http://127.0.0.1:8000{PAGE}"},
+    )
+    assert "may say who left" in said(client, answer)
+    with db.read() as tx:
+        assert count(tx, imports.imports) == 0
+
+
 def test_people_may_be_asked_and_put_on_a_list(client: TestClient, db: Database) -> None:
     path = opened(client, "email\nana@example.org\n")
     client.post(path, data={"column-0": "email", "status": "Pending", "list": " news ", "do": "import"}, headers=HTML)

@@ -266,6 +266,14 @@ class TestPerson:
         assert done(db) == [("confirmation_sent_again", "1")] * 2
         assert "sent the confirmation mail again to one person" in shows(client, "/admin/activity?area=subscribers")
 
+    def test_the_mail_is_sent_five_times_an_hour(self, client: TestClient, db: Database, ion: str) -> None:
+        mails = set()
+        for _ in range(7):
+            assert posts(client, f"{LIST}/{ion}/confirmation").status_code == 303
+            with db.read() as tx:
+                mails.add(tx.scalars(sa.select(messages.c.id)).one())
+        assert len(mails) == 5
+
     def test_a_confirmed_person_is_not_asked_again(self, client: TestClient, db: Database, ana: str) -> None:
         answer = posts(client, f"{LIST}/{ana}/confirmation")
         assert answer.status_code == 303

@@ -16,7 +16,7 @@ from gna.config import Settings
 from gna.db import Database
 from gna.feeds.table import feed_entries, feeds
 from gna.jobs import workers
-from gna.outbox import dead_letters
+from gna.outbox import Status, dead_letters
 from gna.web.attention import Need, needs
 from tests.conftest import settings_for
 from tests.desk import Desk
@@ -142,7 +142,8 @@ def test_a_confirmation_that_waits_for_another_try_is_told(well: Database, setti
         a_message(tx)
     assert found(well, settings) == []
     with well.write() as tx:
-        a_message(tx, last_error="451 Not now, <ana@example.org>", due_at=NOW + timedelta(minutes=1))
+        later = NOW + timedelta(minutes=1)
+        a_message(tx, status=Status.FAILED_TRANSIENT, last_error="451 Not now, <ana@example.org>", due_at=later)
     [need] = found(well, settings)
     assert (need.kind, need.bad, "451 Not now" in need.why) == ("letters_wait", True, True)
     assert "ana@example.org" not in need.why

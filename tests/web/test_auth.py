@@ -1,3 +1,5 @@
+import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.conftest import settings_for, visitor
 from tests.gate import HEADER, Clock, gate
 from tests.issuer import AUD, TEAM, Issuer
 from tests.issuer import settings as settings_of
+from tests.running import Gna
 
 ADMIN = ["/admin", "/admin/", "/admin/mailbox", "/admin/unknown", "/%61dmin/mailbox"]
 
@@ -23,7 +26,7 @@ DEVELOPER = {"name": "dev@localhost", "email": "dev@localhost", "sub": "dev"}
 def test_admin_is_closed_unless_opened(db: Database, database_url: str, tmp_path: Path, path: str) -> None:
     settings = settings_for(database_url, tmp_path, DISABLE_AUTH="false")
     with visitor(Ground(settings, db)) as client:
-        for headers in ({}, {HEADER: ""}, {HEADER: "x.y.z"}, {"Accept": "text/html"}, {"Sec-Fetch-Site": "cross-site"}):
+        for headers in ({}, {HEADER: ""}, {HEADER: "x.y.z"}, {"Sec-Fetch-Site": "cross-site"}):
             for method in ("GET", "HEAD", "POST", "DELETE", "OPTIONS"):
                 answer = client.request(method, path, headers=headers)
                 assert (answer.status_code, answer.content and answer.json()) in (CLOSED, (500, b""))
@@ -107,6 +110,128 @@ def test_without_sign_in_admin_answers_only_to_this_machine(
     answer = client.get(path, headers=headers)
     assert answer.status_code == 403
     assert set(answer.json()) == {"error"}
+
+
+# What proxies, CDNs, tunnels and hosting platforms add to the requests that they pass on.
+PROXIES_SEND = re.findall(
+    r"\S+",
+    """
+    Akamai-Origin-Hop Ali-Cdn-Real-Ip CDN-Loop CF-Connecting-IP CF-IPCountry CF-Ray CF-Visitor
+    CF-Warp-Tag-Id Client-Cert Client-IP ClientIP Connecting-IP Do-Connecting-Ip EagleId Early-Data
+    OIDC_CLAIM_email Proxied-For Real-IP Source-IP Ssl-Client-Cert Ssl-Client-Verify
+    Was-Default-Hostname X_Forwarded_For Z-Forwarded-For CloudFront-Viewer-Address Disguised-Host Fastly-Client-IP
+    Fastly-FF Fly-Client-IP Fly-Region Forwarded Forwarded-For Front-End-Https Incap-Client-IP
+    Max-Forwards Ngrok-Auth-User-Email Proxy-Client-IP Proxy-Connection Remote-Addr Remote-User
+    Surrogate-Capability Tailscale-User-Login True-Client-IP Via WL-Proxy-Client-IP
+    X-Akamai-Edgescape X-Amz-Cf-Id X-Amzn-Trace-Id X-Appengine-User-IP X-ARR-LOG-ID X-ARR-SSL
+    X-Auth-Request-Email X-Azure-ClientIP X-Azure-FDID X-B3-TraceId X-Cache X-Client-IP
+    X-Cloud-Trace-Context X-Cluster-Client-IP X-Envoy-External-Address X-FD-HealthProbe
+    X-Forward-For X-Forwarded X-Forwarded-By X-Forwarded-For X-Forwarded-Host X-Forwarded-Port
+    X-Forwarded-Proto X-Forwarded-Scheme X-Forwarded-Server X-Forwarded-Ssl
+    X-Goog-Iap-Jwt-Assertion X-Host X-Ingress-Path X-Nf-Client-Connection-Ip X-Nginx-Proxy
+    X-Original-Forwarded-For X-Original-Host X-Original-URL X-Originating-IP
+    X-Pomerium-Jwt-Assertion X-ProxyUser-Ip X-Real-IP X-Real-Port X-Remote-IP
+    X-Render-Origin-Server X-Replit-User-Id X-Request-Start X-Scheme X-Sucuri-ClientIP
+    X-Url-Scheme X-Varnish X-Vercel-Forwarded-For X-Vercel-Id X-Zerotier-Id
+    """,
+)
+
+
+@pytest.mark.parametrize("name", PROXIES_SEND)
+def test_without_sign_in_a_header_of_any_proxy_closes_admin(name: str) -> None:
+    client = TestClient(
+        gate(settings_of({"DISABLE_AUTH": "true"})), base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000)
+    )
+    assert client.get("/admin", headers={name: "1"}).status_code == 403
+    assert client.get("/admin").status_code == 200
+
+
+def test_without_sign_in_a_proxy_that_adds_no_header_is_known_by_its_version(start: Callable[..., Gna]) -> None:
+    """nginx with nothing but `proxy_pass` speaks HTTP/1.0, and browsers have not for decades."""
+    gna = start(DISABLE_AUTH="true")
+
+    def status(version: str) -> bytes:
+        head = f"GET /admin HTTP/{version}\r\nHost: 127.0.0.1:{gna.port}\r\nConnection: close\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", gna.port)) as line:
+            line.sendall(head.encode())
+            return line.recv(4096).split()[1]
+
+    assert (status("1.0"), status("1.1")) == (b"403", b"200")
+
+
+def test_without_sign_in_what_browsers_and_programs_send_opens_admin() -> None:
+    client = TestClient(
+        gate(settings_of({"DISABLE_AUTH": "true"})), base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000)
+    )
+    for name in BROWSERS_SEND:
+        assert client.get("/admin", headers={name: "1"}).status_code == 200, name
+
+
+BROWSERS_SEND = re.findall(
+    r"\S+",
+    """
+    Accept Accept-Charset Accept-Encoding Accept-Language Authorization Cache-Control
+    Content-Type Cookie DNT Date If-Modified-Since If-None-Match Last-Event-ID
+    Origin-Agent-Cluster Pragma Priority Purpose Range Referer RTT Save-Data Sec-CH-UA
+    Sec-CH-UA-Mobile Sec-CH-UA-Platform Sec-Fetch-Dest Sec-Fetch-User Sec-GPC Sec-Purpose TE
+    Traceparent Upgrade-Insecure-Requests User-Agent Viewport-Width X-Moz
+    X-Prometheus-Scrape-Timeout-Seconds X-Purpose X-Request-ID X-Requested-With
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "Sign-in is not configured yet"), ("ro", "Autentificarea nu este încă configurată")]
+)
+def test_a_browser_reads_what_to_set(db: Database, database_url: str, tmp_path: Path, language: str, said: str) -> None:
+    settings = settings_for(database_url, tmp_path, DISABLE_AUTH="false", CF_ACCESS_TEAM_NAME="quiet-team")
+    browser = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": language}
+    with visitor(Ground(settings, db)) as client:
+        answer = client.get("/admin/subscribers", headers=browser)
+        assert (answer.status_code, answer.headers["Content-Language"]) == (500, language)
+        assert said in answer.text
+        for name in (
+            "CF_ACCESS_TEAM_NAME",
+            "CF_ACCESS_AUD",
+            "CF_ACCESS_CERTS_URL",
+            "make run",
+            "docs/guides/access.md",
+        ):
+            assert name in answer.text
+        assert "quiet-team" not in answer.text
+        assert client.head("/admin", headers=browser).status_code == 500
+        for_programs = client.get("/admin/api/subscribers", headers=browser)
+        assert (for_programs.status_code, for_programs.json()) == CLOSED
+
+
+def test_a_browser_reads_why_its_token_does_not_open(
+    db: Database, database_url: str, tmp_path: Path, issuer: Issuer
+) -> None:
+    settings = settings_for(database_url, tmp_path, **issuer.environ | {"DISABLE_AUTH": "false"})
+    browser = {"Accept": "text/html,*/*;q=0.8"}
+    late = issuer.token(exp=1)
+    with visitor(Ground(settings, db)) as client:
+        for token, status, said in (
+            (None, 401, "Please sign in"),
+            ("nonsense", 403, "Invalid token."),
+            (late, 403, "Token expired."),
+        ):
+            headers = browser | ({HEADER: token} if token else {})
+            for method in ("GET", "POST"):
+                answer = client.request(method, "/admin", headers=headers)
+                assert answer.status_code == status
+                assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+                assert said in answer.text
+                assert TEAM not in answer.text
+                assert AUD not in answer.text
+            program = client.get("/admin", headers=headers | {"Accept": "application/json"})
+            assert (program.status_code, set(program.json())) == (status, {"error"})
+
+
+def test_without_sign_in_another_machine_reads_a_page(client: TestClient) -> None:
+    answer = client.get("/admin", headers={"Accept": "text/html", "X-Forwarded-For": "203.0.113.7"})
+    assert answer.status_code == 403
+    assert "answers only to a browser on this machine." in answer.text
 
 
 def test_without_sign_in_admin_refuses_another_peer(db: Database, database_url: str, tmp_path: Path) -> None:

@@ -245,17 +245,31 @@ class TestAHubMakesSure:
             promised = row(db, feed).hub_until - clock.now()
             assert timedelta(days=days, minutes=-1) < promised <= timedelta(days=days) <= hubs.LEASE, seconds
 
-    def test_but_a_stranger_promises_nothing(
-        self, asks: Callable[..., httpx2.Response], db: Database, feed: str
+    def test_but_all_others_learn_nothing_and_promise_nothing(
+        self, asks: Callable[..., httpx2.Response], db: Database, feed: str, other: str
     ) -> None:
-        for token in (None, "", "wrong", "ș", "\0", "x" * 5000):
-            assert asks(token=token, lease_seconds="86400").status_code == 200
-        assert row(db, feed).hub_until is None
+        def answers(**query: str | None) -> set[tuple[int, str]]:
+            """What is said of two topics that we follow, and of one that we do not."""
+            topics = (TOPIC, "https://other.example.org/feed", "https://elsewhere.example.org/")
+            found = {asks(topic=topic, **query) for topic in topics}
+            return {(answer.status_code, answer.text) for answer in found}
+
+        constant = answers(token="wrong")
+        assert len(constant) == 1
+        assert {status for status, _ in constant} == {404}
+        for mode, feed_id, token in product(
+            ("subscribe", "unsubscribe", "denied", None),
+            (feed, other, "gone", "\0"),
+            (None, "wrong", "ș\0", hubs.token_of("")),
+        ):
+            query = {"mode": mode, "feed": feed_id, "token": token, "lease_seconds": "86400"}
+            assert answers(**query) == constant, query
+        assert row(db, feed).hub_until is row(db, other).hub_until is None
 
     def test_but_the_hub_of_another_feed_promises_nothing(
         self, asks: Callable[..., httpx2.Response], db: Database, feed: str, other: str
     ) -> None:
-        assert asks(feed=other, token=hubs.token_of(HUB_SECRET)).status_code == 200
+        assert asks(feed=other, token=hubs.token_of(HUB_SECRET)).status_code == 404
         assert row(db, feed).hub_until is row(db, other).hub_until is None
 
 

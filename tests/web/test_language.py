@@ -75,6 +75,9 @@ PAGES: list[tuple[str, dict[str, Any]]] = [
     ("issue.html", {"issue": ISSUE, "content": "", "older": NEIGHBOUR, "newer": NEIGHBOUR}),
     ("issue.html", {"issue": ISSUE, "content": "", "older": None, "newer": None}),
     ("try_later.html", {}),
+    ("admin_closed.html", {"code": 401, "error": "Authentication required"}),
+    ("admin_closed.html", {"code": 403, "error": "Token expired"}),
+    ("admin_closed.html", {"code": 500, "error": "Server misconfiguration"}),
 ]
 
 

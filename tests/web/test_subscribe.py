@@ -1,9 +1,12 @@
 import pytest
 from starlette.testclient import TestClient
 
+from gna.config import Settings
 from gna.db import Database
 from gna.outbox import messages
 from gna.subscribers.table import subscribers
+from gna.web.ground import Ground
+from tests.conftest import visitor
 from tests.factories import a_subscriber, count, the_subscriber
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
@@ -16,6 +19,20 @@ def test_a_json_sign_up_is_created_and_rings_for_the_sender(client: TestClient, 
     with db.read() as tx:
         assert the_subscriber(tx, "ana@example.org").email == "Ana@example.org"
         assert count(tx, messages) == 1
+
+
+def test_who_is_known_does_not_change_when_the_sender_wakes_up(settings: Settings, db: Database) -> None:
+    """After a random wait, and whether or not there is a mail: the next request must not be slower for one of them."""
+    at_once: list[str] = []
+    later: list[str] = []
+    with db.write() as tx:
+        a_subscriber(tx, email="known@example.org", activated=True)
+    with visitor(Ground(settings, db, at_once.append, later.append)) as client:
+        for path in ("/api/subscribe", "/api/profile/request-link"):
+            for email in ("known@example.org", "unknown@example.org"):
+                later.clear()
+                assert client.post(path, json={"email": email}).is_success
+                assert (at_once, later) == ([], ["send"])
 
 
 @pytest.mark.parametrize("multipart", [False, True])

@@ -175,6 +175,40 @@ class TestImport:
         with db.read() as tx:
             assert count(tx, subscribers) == 0
 
+    def test_a_value_that_may_say_who_left_must_be_explained(self, client: TestClient, db: Database) -> None:
+        content = "Mail;Consent\nana@example.org;on paper\ndan@example.org;withdrawn\n"
+        answer = upload(client, content)
+        assert answer.status_code == 400
+        error = answer.json()["error"]
+        assert '"on paper", "withdrawn"' in error
+        assert '{"values": {"Consent": {"on paper": "left"}}}' in error
+        with db.read() as tx:
+            assert count(tx, subscribers) == 0
+        mapping = '{"values": {"Consent": {"on paper": "confirmed", "*": "left"}}}'
+        answer = upload(client, content, mapping=mapping)
+        assert (answer.status_code, answer.json()["counts"]["new"], answer.json()["counts"]["opted_out"]) == (200, 1, 1)
+        answer = upload(client, content, mapping='{"values": {"Nope": {"on paper": "left"}}}')
+        assert answer.status_code == 400
+        assert "the file has no such column" in answer.json()["error"]
+
+    @pytest.mark.parametrize(
+        ("content", "opted_out"),
+        [
+            ("email,Stare abonare\nana@example.org,abonat\ndan@example.org,dezabonat\n", 1),
+            ("email,État\nana@example.org,abonné\ndan@example.org,désabonné\n", 1),
+            ("email,Foo\nana@example.org,abonné\ndan@example.org,désabonné\n", 1),
+            # A no to a consent is left out, not barred.
+            ("email,Acord newsletter\nana@example.org,da\ndan@example.org,nu\n", 0),
+        ],
+    )
+    def test_who_left_in_another_language_stays_away(
+        self, client: TestClient, db: Database, content: str, opted_out: int
+    ) -> None:
+        counts = upload(client, content).json()["counts"]
+        assert (counts["new"], counts["opted_out"], counts["skipped"]) == (1, opted_out, 1 - opted_out)
+        with db.read() as tx:
+            assert count(tx, subscribers) == 1
+
     def test_columns_of_any_name_are_imported_as_the_mapping_says(self, client: TestClient, db: Database) -> None:
         mapping = '{"columns": {"Kontakt": "email", "Ort": "attribute:city"}, "status": "Pending", "lists": ["news"]}'
         answer = upload(client, "Kontakt;Ort;Rest\nana@example.org;Cluj;x\n", mapping=mapping)

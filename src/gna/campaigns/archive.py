@@ -8,13 +8,25 @@ from sqlalchemy.engine import Connection
 
 from gna.campaigns.issues import Found, place, title
 from gna.campaigns.states import State
-from gna.campaigns.table import c, campaigns
+from gna.campaigns.table import c, campaigns, d, deliveries
 from gna.db import Instant
+from gna.delivery.mailings import mailings
 from gna.errors import NotFound
 from gna.mail.render import Frame
 
+# What was published to an empty audience went out to no reader, and is no issue.
+HAS_AUDIENCE = (
+    sa.exists()
+    .select_from(deliveries.join(mailings, mailings.c.id == d.mailing_id))
+    .where(d.campaign_id == c.id, mailings.c.audience > 0)
+)
 # From its first mail on, since a mail says where it can be read.
-IS_PUBLIC = sa.and_(c.archived, c.published_at.is_not(None), c.state.in_([State.PUBLISHING, State.PUBLISHED]))
+IS_PUBLIC = sa.and_(
+    c.archived,
+    c.published_at.is_not(None),
+    c.state.in_([State.PUBLISHING, State.PUBLISHED]),
+    HAS_AUDIENCE,
+)
 NOT_THERE = "There is no such page"
 NEWEST_FIRST = (c.published_at.desc(), c.id.desc())
 

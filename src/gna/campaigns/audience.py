@@ -3,12 +3,13 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from gna import db
 from gna.errors import Refused
 from gna.subscribers.lists import on_list, parse_list_key
 from gna.subscribers.table import STORABLE, subscribers
@@ -18,12 +19,26 @@ s = subscribers.c
 KEYS = ("list", "attributes")
 CONDITIONS_MAX = 20
 TEXT_MAX = 200
-# SQLite writes true as 1, and a number as it likes; as text both databases say the same.
-SQLITE_HAS = """EXISTS (SELECT 1 FROM json_each(subscribers.attributes) WHERE key = :{key} AND
-CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(atom AS TEXT) END = :{value})"""
-# A list or an object has no such text on SQLite, and matches nothing.
-POSTGRESQL_HAS = """subscribers.attributes ->> CAST(:{key} AS text) = :{value} AND
-jsonb_typeof(subscribers.attributes -> CAST(:{key} AS text)) NOT IN ('array', 'object')"""
+# Longer than a transaction that confirms may take to commit after it read its time.
+SKEW = timedelta(minutes=1)
+# An attribute that is a list, such as Mailchimp's tags, matches if one of its values does. SQLite writes true as 1, and
+# a number as it likes; as text both databases say the same. Lists in lists and objects have no such text.
+SQLITE_HAS = """EXISTS (
+  SELECT 1 FROM json_each(subscribers.attributes) AS own WHERE own.key = :{key} AND CASE own.type
+    WHEN 'array' THEN EXISTS (SELECT 1 FROM json_each(own.value) AS item WHERE
+      CASE item.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(item.atom AS TEXT) END = :{value})
+    WHEN 'true' THEN :{value} = 'true'
+    WHEN 'false' THEN :{value} = 'false'
+    ELSE CAST(own.atom AS TEXT) = :{value} END)"""
+POSTGRESQL_HAS = """CASE jsonb_typeof(subscribers.attributes -> CAST(:{key} AS text))
+    WHEN 'array' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(subscribers.attributes -> CAST(:{key} AS text)) AS item
+                              WHERE jsonb_typeof(item) NOT IN ('array', 'object') AND item #>> '{{}}' = :{value})
+    WHEN 'object' THEN false
+    ELSE subscribers.attributes ->> CAST(:{key} AS text) = :{value} END"""
+
+
+class EmptyAudience(Refused):
+    """There is no one to send to, and the admin has not said that this is meant."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,12 @@ class Audience:
 
     def people(self, tx: Connection, *, confirmed_by: datetime | None = None) -> sa.Select[tuple[str]]:
         """The query for the ids of these people, as they are now; `confirmed_by` leaves out who came later."""
-        people = sa.select(s.id).where(s.activated_at <= confirmed_by if confirmed_by else s.activated_at.is_not(None))
+        people = sa.select(s.id).where(s.activated_at.is_not(None))
+        if confirmed_by:
+            # A confirmation from the future was made before the clock was set back: it did not come later.
+            present = db.now(tx) + SKEW
+            came_later = sa.and_(s.activated_at > confirmed_by, s.activated_at <= present)
+            people = people.where(~came_later)
         if self.list_key:
             people = people.where(on_list(self.list_key))
         written = SQLITE_HAS if tx.dialect.name == "sqlite" else POSTGRESQL_HAS

@@ -15,7 +15,9 @@ from gna.errors import NotFound, Refused
 
 m = mailing_rows.c
 # The body is for whoever opens one campaign; a page of them would be megabytes.
-LONG = ("body", "body_text")
+LONG = ("body", "body_text", "body_markdown")
+# What only writing needs; no client sees it.
+INTERNAL = ("body_markdown", "body_text_made")
 LISTED = [column for column in c if column.name not in LONG]
 NEWEST_FIRST = (c.created_at.desc(), c.id.desc())
 SUMS = ("audience_count", "sent_count", "failure_count", "skipped_count", "remaining_count")
@@ -80,6 +82,7 @@ def _campaign(row: Any, its: list[dict[str, Any]]) -> dict[str, Any]:
     shown = {
         name: clock.iso(value) if value is not None and name.endswith("_at") else value
         for name, value in row._mapping.items()
+        if name not in INTERNAL
     }
     return shown | {name: sum(delivery[name] for delivery in its) for name in SUMS} | {"deliveries": its}
 

@@ -60,13 +60,13 @@ def _reader(tx: Connection, wanted: sa.ColumnElement[bool]) -> Reader:
 
 
 def seen(draft: Draft, frame: Frame, by: Reader) -> Content:
-    """The subject, HTML and text that this reader gets."""
-    return compose(draft, frame).merged(by.values(frame))
+    """The subject, HTML and text that this reader gets; a field that is half typed is shown as it stands."""
+    return compose(draft, frame, forgiving=True).merged(by.values(frame))
 
 
 def source(draft: Draft, frame: Frame, by: Reader, *, sender: Sender) -> str:
     """The whole mail as it goes over the wire, but for what only a real message has."""
-    compiled = Compiled(compose(draft, frame), sender, Bulk("preview", frame.language))
+    compiled = Compiled(compose(draft, frame, forgiving=True), sender, Bulk("preview", frame.language))
     return b"".join(compiled.compose(ids.new(), by.email, by.values(frame))).decode("utf-8", "replace")
 
 

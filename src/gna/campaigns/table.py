@@ -38,6 +38,10 @@ campaigns = sa.Table(
     sa.Column("updated_at", Instant, nullable=False),
     # When it was sent for the first time.
     sa.Column("published_at", Instant),
+    # The Markdown from which the HTML body was made, for an author who switches back.
+    sa.Column("body_markdown", sa.Text),
+    # True while body_text is what a feed wrote with the body; a change of the body drops it.
+    sa.Column("body_text_made", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 c = campaigns.c
 sa.Index("idx_campaigns_newest", c.created_at, c.id)

@@ -12,7 +12,17 @@ from sqlalchemy.engine import Connection
 from gna import ids
 from gna.campaigns.audience import Audience
 from gna.campaigns.states import EDITABLE, State
-from gna.campaigns.table import NOT_NOW, as_seen, c, campaigns, deliveries, locked, touch
+from gna.campaigns.table import (
+    CHANGED,
+    NOT_NOW,
+    Changed,
+    as_seen,
+    c,
+    campaigns,
+    deliveries,
+    locked,
+    touch,
+)
 from gna.errors import NotAllowedNow, Refused
 from gna.mail.render import Draft, Format, Frame, check_fields
 from gna.subscribers.table import STORABLE
@@ -23,8 +33,8 @@ PREHEADER_MAX = 500
 BODY_MAX = 400_000
 # What readers see; with whom it is for, what can be copied; with its time, what can be changed.
 SAID = ("subject", "body", "body_format", "body_text", "preheader")
-COPIED = (*SAID, "audience", "archived")
-FIELDS = (*COPIED, "scheduled_at")
+COPIED = (*SAID, "audience", "archived", "body_markdown", "body_text_made")
+FIELDS = (*SAID, "audience", "archived", "scheduled_at")
 ISO = re.compile(r"[0-9W-]{7,10}[Tt ][0-9:.,]{2,15}(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)")
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -34,6 +44,8 @@ class Wish:
     """What an admin wrote, already checked; what is not in `columns` stays."""
 
     columns: Mapping[str, Any]
+    # False for a draft that may lack a subject or hold half a merge field: it can be stored, not sent.
+    is_complete: bool = True
 
     @classmethod
     def parse(cls, sent: Mapping[str, Any], *, now: datetime) -> "Wish":
@@ -49,6 +61,12 @@ class Wish:
             if sent.get(name) is None:
                 raise Refused(f"{name.capitalize()} is required")
         return cls.parse(sent, now=now)
+
+    @classmethod
+    def parse_draft(cls, sent: Mapping[str, Any], *, now: datetime) -> "Wish":
+        """Check what the compose page sent: all that can be stored is, and the checks say what to mend."""
+        columns = {name: READ_DRAFT[name](value, now) for name, value in sent.items()}
+        return cls(columns, is_complete=False)
 
 
 def create(tx: Connection, wish: Wish, *, now: datetime, campaign_id: str | None = None) -> str:
@@ -68,12 +86,25 @@ def change(tx: Connection, campaign_id: str, wish: Wish, *, seen: datetime | Non
     if row.state not in EDITABLE and set(wish.columns) - {"archived"}:
         raise NotAllowedNow(NOT_NOW)
     as_seen(row, seen)
-    columns = dict(wish.columns)
+    if row.state == State.SCHEDULED and not wish.is_complete:
+        raise Changed(CHANGED)
+    columns = dict(wish.columns) | _text_part(row, wish.columns)
     if "scheduled_at" in columns and row.state == State.SCHEDULED:
         if columns["scheduled_at"] is None:
             raise Refused("scheduled_at is required while the campaign is scheduled; cancel the schedule instead")
         columns["held"] = None
     touch(tx, campaign_id, now=now, **columns)
+
+
+def _text_part(row: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """What happens to a text part that a feed wrote, when an author changes it or the body."""
+    if not row.body_text_made:
+        return {}
+    if columns.get("body_text", row.body_text) != row.body_text:
+        return {"body_text_made": False}
+    if columns.get("body", row.body) != row.body:
+        return {"body_text": None, "body_text_made": False}
+    return {}
 
 
 def delete(tx: Connection, campaign_id: str) -> None:
@@ -136,29 +167,46 @@ def future(moment: datetime | None, now: datetime) -> datetime:
     return moment
 
 
-def _text(value: object, name: str, most: int) -> str:
+def _storable(value: object, name: str, most: int) -> str:
     if not isinstance(value, str):
         raise Refused(f"{name} must be text")
-    if not value.strip():
-        raise Refused(f"{name} is required")
     if len(value) > most:
         raise Refused(f"{name} is longer than {most:,} characters")
     if not STORABLE.fullmatch(value):
         raise Refused(f"{name} contains characters that cannot be stored")
-    check_fields(value)
     return value
+
+
+def _text(value: object, name: str, most: int) -> str:
+    if isinstance(value, str) and not value.strip():
+        raise Refused(f"{name} is required")
+    text = _storable(value, name, most)
+    check_fields(text)
+    return text
 
 
 def parse_subject(value: object, _: datetime | None = None) -> str:
     """What inboxes show: one line."""
-    subject = _text(value, "Subject", SUBJECT_MAX).strip()
+    return _one_line(_text(value, "Subject", SUBJECT_MAX))
+
+
+def _one_line(subject: str) -> str:
+    subject = subject.strip()
     if CONTROLS.search(subject):
         raise Refused("Subject must be one line without control characters")
     return subject
 
 
+def _draft_subject(value: object, _: datetime) -> str:
+    return _one_line(_storable(value, "Subject", SUBJECT_MAX))
+
+
 def _body(value: object, _: datetime) -> str:
     return _text(value, "Body", BODY_MAX)
+
+
+def _draft_body(value: object, _: datetime) -> str:
+    return _storable(value, "Body", BODY_MAX)
 
 
 def _body_format(value: object, _: datetime) -> str:
@@ -171,8 +219,17 @@ def _body_text(value: object, _: datetime) -> str | None:
     return None if value in (None, "") else _text(value, "body_text", BODY_MAX)
 
 
+def _draft_body_text(value: object, _: datetime) -> str | None:
+    text = _storable(value, "body_text", BODY_MAX)
+    return text if text.strip() else None
+
+
 def _preheader(value: object, _: datetime) -> str | None:
     return None if value in (None, "") else " ".join(_text(value, "preheader", PREHEADER_MAX).split())
+
+
+def _draft_preheader(value: object, _: datetime) -> str | None:
+    return " ".join(_storable(value, "preheader", PREHEADER_MAX).split()) or None
 
 
 def _audience(value: object, _: datetime) -> dict[str, Any]:
@@ -198,4 +255,11 @@ READ = {
     "audience": _audience,
     "scheduled_at": _scheduled_at,
     "archived": _archived,
+}
+# As the compose page saves a draft.
+READ_DRAFT = READ | {
+    "subject": _draft_subject,
+    "body": _draft_body,
+    "body_text": _draft_body_text,
+    "preheader": _draft_preheader,
 }

@@ -21,6 +21,7 @@ app.command("show")(views.show)
 app.command("create")(create)
 app.command("preview")(views.preview)
 
+NO_AUDIENCE = "Its audience is empty: no mail would go out, and it would stay out of the archive. Send it anyway?"
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -60,12 +61,12 @@ def send(
         with db.read() as tx:
             campaign = views.looked_up(tx, id)
             row = overview.row(tx, campaign["id"])
-            reach = screen.people(audience.count(tx, Audience.parse(campaign["audience"])))
+            people = audience.count(tx, Audience.parse(campaign["audience"]))
         _must_be(campaign, EDITABLE)
-        print(f"{'Subject':<12}{screen.clean(campaign['subject'])}\n{'For':<12}{reach}")
+        print(f"{'Subject':<12}{screen.clean(campaign['subject'])}\n{'For':<12}{screen.people(people)}")
         print(f"{'Links':<12}start with {frame.base_url}")
         _must_be_sendable(views.checked(campaign, frame))
-        screen.make_sure(f"Send to {reach}?", yes=yes)
+        screen.make_sure(f"Send to {screen.people(people)}?" if people else NO_AUDIENCE, yes=yes)
         ready = publish.prepare(row, frame)
         _act(db, Verb.CAMPAIGN_SENT, campaign["id"], lambda tx, _: timed(publish.send)(tx, ready))
         print("It is being sent.")

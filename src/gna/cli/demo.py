@@ -3,6 +3,7 @@
 from gna import clock
 from gna.cli import start
 from gna.errors import Refused
+from gna.provider_history import refuse_rehearsal
 
 
 def demo() -> None:
@@ -14,5 +15,7 @@ def demo() -> None:
         if settings.email_provider != "mailbox":
             # One of its campaigns is scheduled.
             raise Refused("The example is for EMAIL_PROVIDER=mailbox, which sends nothing to anybody")
+        # People may all have left a publication that was real.
+        refuse_rehearsal(tx)
         fill(tx, now=clock.now())
-    print(f"{PEOPLE:,} example people and their campaigns are there. Start with: make run, or gna serve")
+    print(f"{PEOPLE:,} example people and their campaigns are there. Look at them with: make run, or gna serve")

@@ -22,6 +22,7 @@ from gna.delivery.mailings import mailings
 from gna.errors import Refused
 from gna.feeds.table import feeds
 from gna.outbox import Kind
+from gna.subscribers import tally
 from gna.subscribers.suppressions import Reason
 from gna.subscribers.table import memberships, subscribers, suppressions
 
@@ -33,7 +34,10 @@ REFUSED = "550 5.1.1 No such user here"
 def fill(tx: Connection, *, now: datetime) -> None:
     """People who came over some months, a campaign every week, one to come and one half written."""
     if tx.scalar(sa.select(sa.exists().where(subscribers.c.id.is_not(None)))):
-        raise Refused("This database has subscribers already; the example needs an empty one: DATABASE_URL=…")
+        raise Refused(
+            "This database has subscribers already, and the example needs an empty one. In a rehearsal: "
+            "rm -r rehearsal, then make demo. Else name another with DATABASE_URL."
+        )
     chance = random.Random(7)  # noqa: S311
     joined = sorted(now - timedelta(days=DAYS * chance.random() ** 1.4, minutes=1) for _ in range(PEOPLE))
     people = [_person(chance, number, moment, now) for number, moment in enumerate(joined)]
@@ -57,6 +61,7 @@ def fill(tx: Connection, *, now: datetime) -> None:
     tx.execute(sa.update(campaigns).where(its).values(state=State.SCHEDULED, scheduled_at=at))
     writing.create(tx, Wish({"subject": DRAFT, "body": BODY, "body_format": "markdown"}), now=now)
     _trouble(tx, chance, people, now)
+    _count_days(tx, now)
     _feed(tx, now)
     demo_inbox.fill(tx, chance, now=now)
 
@@ -75,6 +80,12 @@ def _trouble(tx: Connection, chance: random.Random, people: list[dict[str, Any]]
     confirmed = [person for person in people if person["activated_at"]]
     gone = [Bounce(one["id"], one["email"], REFUSED) for one in chance.sample(confirmed, 4)]
     bounces.note(tx, gone, now=now - timedelta(days=1))
+
+
+def _count_days(tx: Connection, now: datetime) -> None:
+    """Count the days anew: a server that ran before has counted each of them as empty."""
+    tx.execute(sa.delete(tally.days))
+    tally.keep(tx, tally.count(tx, now=now))
 
 
 def _feed(tx: Connection, now: datetime) -> None:

@@ -7,6 +7,6 @@ from gna.cli import start
 def migrate() -> None:
     """Bring the database schema up to date. Servers and workers do this at their start too."""
     _, db = start.begin()
-    changed = migrations.migrate(db)
+    changed = start.make_ready(db)
     db.close()
     print(f"The database is at {migrations.HEAD}" + (", brought up to date just now." if changed else " already."))

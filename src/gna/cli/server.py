@@ -1,14 +1,12 @@
 """The running server: uvicorn, wired to the application and the engine."""
 
 import asyncio
-import json
 import signal
 import socket
 import threading
 from types import FrameType
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gna import worker
 from gna.cli import start
@@ -16,38 +14,11 @@ from gna.config import Settings
 from gna.db import Database
 from gna.errors import CannotStart
 from gna.jobs.engine import Engine
-from gna.migrations import migrate
 from gna.web.app import create_app
 from gna.web.ground import Ground
+from gna.web.protocol import HttpProtocol, close_overdue
 
 GRACE = 30
-SILENT = 15
-
-
-class Protocol(HttpToolsProtocol):
-    """HTTP; what is no HTTP at all is refused in the same shape as every other mistake."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Whoever connects and says nothing makes room for others."""
-        super().connection_made(transport)
-        self.timeout_keep_alive_task = self.loop.call_later(SILENT, self.timeout_keep_alive_handler)
-
-    def on_message_begin(self) -> None:
-        """Whoever begins a request finishes its head, or makes room too."""
-        super().on_message_begin()
-        self._head_late = self.loop.call_later(SILENT, self.transport.close)
-
-    def on_headers_complete(self) -> None:
-        """The head is here; the body has its own limit."""
-        self._head_late.cancel()
-        super().on_headers_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """The application never sees such a request, so its own handler cannot answer."""
-        body = json.dumps({"error": msg}).encode()
-        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
-        self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -62,6 +33,12 @@ class Server(uvicorn.Server):
         self.should_exit = True
         self.leaving.set()
 
+    async def on_tick(self, counter: int) -> bool:
+        """Every tenth of a second; connections are looked at once a second."""
+        if counter % 10 == 0:
+            close_overdue(self.server_state.connections, asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then greet."""
         await super().startup(sockets)
@@ -71,17 +48,19 @@ class Server(uvicorn.Server):
 
 def run(settings: Settings, db: Database, listener: socket.socket) -> None:
     """Bring the schema up to date and serve until a signal comes."""
-    migrate(db)
+    start.make_ready(db)
+    runs_steps = settings.process_role == "both" and settings.jobs_enabled
+    if runs_steps:
+        start.refuse_to_rehearse(settings, db)
     provider = worker.provider_of(settings)
     asyncio.run(worker.meet(provider))
-    runs_steps = settings.process_role == "both" and settings.jobs_enabled
     engine = Engine(db, worker.steps(db, provider, settings)) if runs_steps else None
-    ground = Ground(settings, db, engine.ring) if engine else Ground(settings, db)
+    ground = Ground(settings, db, engine.ring, engine.ring_soon) if engine else Ground(settings, db)
     # A Redis client that is missing, or a template that cannot be used, shall be told now, not to the first visitor.
     _ = ground.limits, ground.frame
     config = uvicorn.Config(
         create_app(ground, engine),
-        http=Protocol,
+        http=HttpProtocol,
         ws="none",
         log_config=None,
         access_log=False,

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from gna import config, log, migrations
 from gna.config import Settings
-from gna.db import Database
+from gna.db import Database, rewrite_a_row
+from gna.provider_history import refuse_rehearsal
 
 
 def begin(**overrides: object) -> tuple[Settings, Database]:
@@ -31,6 +32,25 @@ def opened(*, quietly: bool = False) -> Iterator[tuple[Settings, Database]]:
         yield settings, db
     finally:
         db.close()
+
+
+def make_ready(db: Database) -> bool:
+    """Bring the schema up to date and prove that work can begin; True if the schema changed.
+
+    What is wrong with the disk is one sentence here, and would be a traceback of the first step later.
+    """
+    db.check_writable()
+    changed = migrations.migrate(db)
+    with db.write() as tx:
+        rewrite_a_row(tx)
+    return changed
+
+
+def refuse_to_rehearse(settings: Settings, db: Database) -> None:
+    """Stop a sending process if EMAIL_PROVIDER=mailbox, but the database has sent real mail."""
+    if settings.email_provider == "mailbox":
+        with db.read() as tx:
+            refuse_rehearsal(tx)
 
 
 def settle_down() -> None:

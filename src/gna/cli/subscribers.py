@@ -88,13 +88,22 @@ def import_(
             "Once for each that is taken; the others are left out.",
         ),
     ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            metavar="COLUMN=VALUE=MEANING",
+            help="What a value means in a column that may say who left: confirmed, left, unconfirmed, or ignore if it "
+            "says nothing of the kind. The value * stands for all others.",
+        ),
+    ] = None,
 ) -> None:
     """Import subscribers. People who unsubscribed stay away; the same file twice changes nothing."""
     from gna.subscribers import imports
     from gna.subscribers.export import problem_file
 
     with start.opened() as (settings, db):
-        row = _import(settings, db, file, dry_run=dry_run, said=_mapping(columns or []))
+        row = _import(settings, db, file, dry_run=dry_run, said=_mapping(columns or [], values or []))
         if errors:
             with db.read() as tx:
                 errors.write_text("".join(problem_file(imports.problems_of(tx, row.id))), "utf-8")
@@ -106,12 +115,20 @@ def import_(
             print(f"  {number:>9,} {fate.replace('_', ' ')}")
 
 
-def _mapping(columns: list[str]) -> dict[str, Any]:
-    """What the options say of the columns; a column's name may have a sign of equality in it."""
-    said = dict(column.rpartition("=")[::2] for column in columns)
-    if "" in said:
+def _mapping(columns: list[str], values: list[str]) -> dict[str, Any]:
+    """What the options say of the columns and their values; a column's name may have a sign of equality in it."""
+    fields = dict(column.rpartition("=")[::2] for column in columns)
+    if "" in fields:
         raise Refused('Write the column and what it is, as in: --map "E-Mail=email"')
-    return {"columns": said} if said else {}
+    meanings: dict[str, dict[str, str]] = {}
+    for option in values:
+        place, _, meaning = option.rpartition("=")
+        column, _, value = place.rpartition("=")
+        if not column:
+            raise Refused('Write the column, the value and what it means, as in: --value "Consent=on paper=confirmed"')
+        meanings.setdefault(column, {})[value] = meaning
+    said: dict[str, Any] = {"columns": fields} if fields else {}
+    return said | ({"values": meanings} if meanings else {})
 
 
 def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool, said: dict[str, Any]) -> Any:
@@ -126,6 +143,7 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool, said
     try:
         with file.open("rb") as opened:
             mapping = imports.parse_mapping(said, opened)
+            imports.check_values(opened, file.name, mapping)
             about = imports.title_of(opened, file.name, mapping)
             with db.write() as tx:
                 import_id = timed(imports.accept)(
@@ -133,6 +151,9 @@ def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool, said
                 )
                 if not dry_run:
                     note(tx, Verb.IMPORT_STARTED, about=about, target=import_id)
+    except imports.UnknownValues as unknown:
+        example = f'--value "{unknown.column}={unknown.values[0]}=left"'
+        raise Refused(f"{unknown}. As in: {example}") from None
     except OSError as error:
         raise Refused(f"{file} cannot be read: {error.strerror}.") from None
     columns = (TextColumn("Importing"), BarColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeRemainingColumn())

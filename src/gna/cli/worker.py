@@ -10,7 +10,6 @@ from gna.config import Settings
 from gna.db import Database
 from gna.errors import CannotStart
 from gna.jobs.engine import Engine
-from gna.migrations import migrate
 
 
 def worker() -> None:
@@ -22,7 +21,8 @@ def work(settings: Settings, db: Database) -> None:
     """Run the steps until a signal comes, then finish what is in flight."""
     if not settings.jobs_enabled:
         raise CannotStart("JOBS_ENABLED=false leaves a worker nothing to do; remove it or do not start a worker.")
-    migrate(db)
+    start.make_ready(db)
+    start.refuse_to_rehearse(settings, db)
     start.settle_down()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:

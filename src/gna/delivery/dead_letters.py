@@ -69,7 +69,7 @@ def replay_all(tx: Connection, letter_ids: Collection[str], *, now: datetime) ->
     again = tx.scalars(
         sa.update(messages)
         .where(m.id.in_(theirs), is_given_up)
-        .values(status=Status.PENDING, attempt_count=0, exhausted=False, due_at=now)
+        .values(status=Status.PENDING, attempt_count=0, crash_count=0, exhausted=False, due_at=now)
         .returning(m.id)
     ).all()
     if not again:

@@ -20,7 +20,16 @@ from gna.errors import NotAllowedNow, Refused
 from gna.mail.address import without_addresses
 from gna.mail.content import Content, names_in
 from gna.mail.render.fields import KNOWN
-from gna.outbox import FLEETING, Kind, Status, is_given_up, is_sending, is_waiting, messages
+from gna.outbox import (
+    FLEETING,
+    Kind,
+    Status,
+    is_given_up,
+    is_new,
+    is_sending,
+    is_to_be_tried_again,
+    messages,
+)
 
 
 class State(StrEnum):
@@ -130,7 +139,8 @@ def fill(tx: Connection, mailing: int, content: Content, people: sa.Select[tuple
     if tx.execute(this.with_for_update()).one().filled_to != row.filled_to:
         return True  # another worker was faster
     if last is None:
-        tx.execute(_change(mailing).values(filled_at=now))
+        # The marks are ids of people, and no row of a finished campaign names one.
+        tx.execute(_change(mailing).values(filled_at=now, filled_to="", fill_until=""))
         return False
     tx.execute(_messages(tx, row, content, _between(people, row.filled_to, last), now))
     tx.execute(_change(mailing).values(filled_to=last))
@@ -192,7 +202,7 @@ def retry(tx: Connection, mailing: int, *, now: datetime) -> int:
     given_up = tx.execute(
         sa.update(messages)
         .where(messages.c.mailing_id == mailing, is_given_up)
-        .values(status=Status.PENDING, attempt_count=0, exhausted=False, due_at=db.row_time(tx, now))
+        .values(status=Status.PENDING, attempt_count=0, crash_count=0, exhausted=False, due_at=db.row_time(tx, now))
     ).rowcount
     if not given_up:
         raise NotAllowedNow("Nothing is left to be tried again")
@@ -229,8 +239,9 @@ def going(tx: Connection) -> dict[int, str]:
 def finish(tx: Connection, *, now: datetime) -> list[tuple[int, Totals]]:
     """End the mailings of which nothing is left to send; says which, with their sums."""
     mailing, known = mailings.c, mailings.c.sent_count + mailings.c.failed_count
-    waits, leaves = (sa.exists().where(messages.c.mailing_id == mailing.id, it) for it in (is_waiting, is_sending))
-    over = sa.and_(mailing.state == State.GOING, mailing.filled_at.is_not(None), ~waits, ~leaves)
+    of_it = sa.exists().where(messages.c.mailing_id == mailing.id)
+    is_through = [~of_it.where(status) for status in (is_new, is_to_be_tried_again, is_sending)]
+    over = sa.and_(mailing.state == State.GOING, mailing.filled_at.is_not(None), *is_through)
     # Somebody may have been put among the people by hand after they were counted.
     audience = sa.case((mailing.audience < known, known), else_=mailing.audience)
     ended = sa.update(mailings).where(over).values(state=State.DONE, finished_at=now, audience=audience)
@@ -247,9 +258,9 @@ def why_waiting(tx: Connection, mailing: int | None) -> str | None:
     Without a mailing, to one of those that are sent by themselves.
     """
     m = messages.c
-    # Who has to wait is due last, so that the index finds one at once among a million others.
-    last = sa.select(m.last_error).where(m.mailing_id == mailing, is_waiting).order_by(m.due_at.desc()).limit(1)
-    said = tx.scalar(last)
+    # The message that waits longest is the last of its range in the index, which finds it among a million others.
+    its_retries = sa.select(m.last_error).where(m.mailing_id == mailing, is_to_be_tried_again)
+    said = tx.scalar(its_retries.order_by(m.due_at.desc()).limit(1))
     return without_addresses(said) if said else None
 
 

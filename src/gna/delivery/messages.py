@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from gna import clock
 from gna.errors import Refused
-from gna.outbox import MET, WAITING, Status, having, is_met, is_sending, is_waiting, messages
+from gna.outbox import MET, Status, having, is_met, is_new, messages
 from gna.subscribers.table import subscribers
 
 # So many of the newest are shown and counted: to count a million takes a second, and nobody turns so many pages.
@@ -58,7 +58,7 @@ def _newest(tx: Connection, status: Status | None) -> sa.Select[tuple[str]]:
     They are walked from the newest on, unless few are in this state: among a million others those are found by an
     index of their own, and sorted. What is made an expression is what a database must not choose the other way by.
     """
-    if status is Status.SENDING or (status is Status.PENDING and _count(tx, is_waiting) < MOST):
+    if status is Status.SENDING or (status is Status.PENDING and _count(tx, is_new) < MOST):
         return sa.select(m.id).where(_being(status)).order_by((m.id + "").desc())
     being = m.status + "" == status if status is Status.PENDING else _being(status)
     return sa.select(m.id).where(being).order_by(m.id.desc())
@@ -68,7 +68,7 @@ def _being(status: Status | None) -> sa.ColumnElement[bool]:
     """In this state, and said so that SQLite finds the index of such states."""
     if status is None:
         return sa.true()
-    return sa.and_(having(status), is_met if status in MET else is_waiting if status in WAITING else is_sending)
+    return sa.and_(having(status), is_met) if status in MET else having(status)
 
 
 def _count(tx: Connection, condition: sa.ColumnElement[bool]) -> int:

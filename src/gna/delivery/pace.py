@@ -27,6 +27,8 @@ BURSTS = 20
 MARGIN = 0.98
 # Seconds: no use in asking the database more often.
 MOMENT = 0.02
+# A transaction that waited for the row has an older `now` than the one that wrote it.
+SKEW = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ class Allowance:
     def __init__(self, tx: Connection, pace: Pace, *, now: datetime) -> None:
         self._tx, self._pace, self._now = tx, pace, now
         row = tx.execute(sa.select(paces).where(paces.c.account == pace.account).with_for_update()).one_or_none()
-        self._paused = bool(row and row.paused_until and row.paused_until > now)
+        self._paused = bool(row and _is_paused(row.paused_until, asked_at=row.counted_at, now=now))
         self._tokens = pace.burst
-        if row:
-            # A clock that was ahead for a moment must not stop everything until that moment comes.
-            passed = abs((now - row.counted_at).total_seconds())
+        # A count from the future was made before the clock was set back: it is forgotten.
+        if row and row.counted_at <= now + SKEW:
+            # This transaction may have waited for the row, and then the row's time is newer than ours.
+            # Counting from ours would grant the time between the two twice.
+            self._now = max(now, row.counted_at)
+            passed = (self._now - row.counted_at).total_seconds()
             self._tokens = min(pace.burst, row.tokens + passed * pace.refill)
 
     @property
@@ -87,6 +92,11 @@ def hold(tx: Connection, pace: Pace, wait: timedelta, *, now: datetime) -> None:
     _write(tx, pace, counted_at=now, tokens=0.0)
     later = sa.or_(p.paused_until.is_(None), p.paused_until < until)
     tx.execute(sa.update(paces).where(p.account == pace.account, later).values(paused_until=until))
+
+
+def _is_paused(until: datetime | None, *, asked_at: datetime, now: datetime) -> bool:
+    """Whether the provider still wants us to wait; a request from the future was made before the clock was set back."""
+    return until is not None and asked_at <= now + SKEW and now < until
 
 
 def _write(tx: Connection, pace: Pace, **values: object) -> None:

@@ -15,17 +15,15 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from gna import clock, log
+from gna import log
 from gna.db import Database, timed
 from gna.delivery import mailings, pace
 from gna.delivery.appetite import Patience, Speed
-from gna.delivery.claim import Claimed, Lanes, contents_of, give_back, renew, take_back
+from gna.delivery.claim import Claimed, Lanes, contents_of, give_back
 from gna.delivery.pace import Allowance, Pace
 from gna.delivery.retry import NotBegun
 from gna.delivery.settle import Result, settle
-from gna.errors import DatabaseAway
-from gna.jobs import workers
-from gna.jobs.workers import DEAD_AFTER
+from gna.delivery.sweep import JumpDetector, sweep, uptime
 from gna.mail.compile import Bulk, Compiled, Mail
 from gna.mail.compile import Sender as From
 from gna.mail.content import Content
@@ -48,28 +46,7 @@ GIVE_WAY_EVERY, MOMENT = 24, 1e-6
 COMPILED = 64
 # Others take over after 15 seconds of silence; before that, a process that slept begins nothing.
 LEASE_SECONDS = 10.0
-JUMP_SECONDS = 2.0
 NOT_BEGUN = NotBegun()
-
-# Goes on while the machine sleeps, where there is such a clock.
-_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-def _time() -> float:
-    return time.clock_gettime(_BOOT)
-
-
-class Watch:
-    """Notices when the time of day and the time that passed disagree."""
-
-    def __init__(self, now: datetime) -> None:
-        self._ahead = now.timestamp() - _time()
-
-    def has_jumped(self, now: datetime) -> bool:
-        """Whether the clock was set since the last look."""
-        ahead = now.timestamp() - _time()
-        jump, self._ahead = abs(ahead - self._ahead), ahead
-        return jump > JUMP_SECONDS
 
 
 class WorkerWasStopped(Exception):
@@ -80,7 +57,7 @@ class Lease:
     """Until when this worker's claims are certainly its own; each round of the sender renews it."""
 
     def __init__(self) -> None:
-        self.until = _time() + LEASE_SECONDS
+        self.until = uptime() + LEASE_SECONDS
 
 
 class Message(Mail):
@@ -103,7 +80,7 @@ class Message(Mail):
 
     def pieces(self) -> list[bytes]:
         """The mail, unless somebody else may be sending it by now."""
-        if _time() > self.lease.until:
+        if uptime() > self.lease.until:
             raise WorkerWasStopped
         return super().pieces()
 
@@ -135,9 +112,10 @@ class Sender:
         self._pace = pace
         self._lanes = Lanes()
         self._compiled: OrderedDict[tuple[str, int | None], Compiled] = OrderedDict()
-        # Handed over and not reported; reported and not written down.
+        # Handed over and not reported; reported and not written down; in a transaction that writes them down.
         self._open: dict[str, Message] = {}
         self._results: list[Result] = []
+        self._being_written: list[Result] = []
         # Of these, others may have written down what became of them.
         self._doubtful: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -145,8 +123,7 @@ class Sender:
         self._lease = Lease()
         self._speed = Speed()
         self._patience = Patience()
-        self._blind_until = clock.now()
-        self._clock = Watch(self._blind_until)
+        self._jumps = JumpDetector()
         self._looked = 0.0
         self._unsure = self._stopping = self._at_the_database = False
 
@@ -189,26 +166,15 @@ class Sender:
                 self._results.append((message.claimed, NOT_BEGUN))
 
     async def sweep(self) -> bool:
-        """Take back what a dead worker left in `sending`.
-
-        After an outage of the database every worker looks dead for a moment, so wait until the living had
-        time to say so.
-        """
-        now = clock.now()
-        if self._clock.has_jumped(now):
-            # By the new time everybody looks dead.
-            self._blind_until = now + DEAD_AFTER
-        if now < self._blind_until:
-            return False
-        try:
-            taken, alive = await self._db.run(timed(_sweep), worker=self._worker, ours=[*self._open])
-        except DatabaseAway:
-            self._blind_until = now + DEAD_AFTER
-            raise
-        self._provider.share(alive)
-        if taken:
-            logger.warning("took back messages of a worker that died", count=taken)
-        return taken > 0
+        """Take back what a dead worker left in `sending`."""
+        unwritten = [claimed.id for claimed, _ in (*self._results, *self._being_written)]
+        ours = [*self._open, *unwritten]
+        swept = await self._db.run(timed(sweep), worker=self._worker, ours=ours, jumps=self._jumps)
+        if swept.alive is not None:
+            self._provider.share(swept.alive)
+        if swept.taken:
+            logger.warning("took back messages of a worker that died", count=swept.taken)
+        return swept.taken > 0
 
     async def finish(self) -> bool:
         """End the mailings that are through, and forget whom they went to."""
@@ -236,7 +202,7 @@ class Sender:
         if not results and not limit:
             return 0, None
         known = {claimed.id for claimed, _ in results} | self._open.keys() if self._unsure else ()
-        began = _time()
+        began = uptime()
         if began > self._lease.until:
             self._lease = Lease()  # for what is claimed from now on; what is older has lost its own
             self._doubtful |= self._open.keys() | {claimed.id for claimed, _ in results}
@@ -245,6 +211,7 @@ class Sender:
             unsure, self._unsure = self._unsure, bool(self._unsure or limit)
             wish = Wish(limit, bulk, again=bool(self._open) and began - self._looked < THOROUGH_SECONDS)
             self._at_the_database = True
+            self._being_written = results
             round = await self._db.run(timed(self._transact), results, wish, known if unsure else None)
         except BaseException:
             self._results = results + self._results
@@ -252,6 +219,7 @@ class Sender:
             raise
         finally:
             self._at_the_database = False
+            self._being_written = []
         self._unsure = False
         if self._doubtful:
             self._doubtful -= {claimed.id for claimed, _ in results}
@@ -285,9 +253,11 @@ class Sender:
 
     def _claim(self, tx: Connection, wish: Wish, allowance: Allowance | None, now: datetime) -> Round:
         limit = allowance.upto(wish.limit) if allowance else wish.limit
-        claimed = []
+        claimed: list[Claimed] = []
         if limit:
             claimed = self._lanes.claim(tx, worker=self._worker, limit=limit, bulk=wish.bulk, now=now, again=wish.again)
+        if limit and wish.bulk and not claimed and not self._open:
+            claimed = self._lanes.claim_suspect(tx, worker=self._worker, now=now)
         if allowance:
             allowance.spend(len(claimed))
         missing = {one.content_hash for one in claimed if (one.content_hash, one.mailing) not in self._compiled}
@@ -383,13 +353,6 @@ class Sender:
             if self._results or time.monotonic() - began >= LOOK_SECONDS:
                 break
         await asyncio.sleep(0)
-
-
-def _sweep(tx: Connection, *, worker: str, ours: Collection[str], now: datetime) -> tuple[int, int]:
-    """How many messages were taken back, and how many workers there are."""
-    if ours:
-        renew(tx, ours, worker=worker, now=now)
-    return take_back(tx, worker=worker, now=now), workers.count(tx, now=now)
 
 
 def _tell(results: Sequence[Result]) -> None:

@@ -16,7 +16,7 @@ from gna.errors import DatabaseAway, NotAllowedNow, NotFound, Refused, Unreachab
 from gna.feeds import directory, hubs, memory, table
 from gna.feeds.decide import decide
 from gna.feeds.entry import Document
-from gna.feeds.fetch import Fetched, FetchFailed, Known, fetch
+from gna.feeds.fetch import LONGEST_WAIT, Fetched, FetchFailed, Known, fetch
 from gna.feeds.notices import Notices
 from gna.feeds.reading.reader import read_apart
 from gna.feeds.table import f, feeds
@@ -87,7 +87,9 @@ class Poller:
     async def _begin(self) -> bool:
         """Begin as many looks as there is room for; False if there is none under way."""
         if not self._stopping and len(self._looks) < TOGETHER:
-            due = [feed_id for feed_id in await self._db.look(timed(_due)) if feed_id not in self._looks]
+            interval = self._settings.feed_check_interval
+            every_due = await self._db.look(timed(_due), interval=interval)
+            due = [feed_id for feed_id in every_due if feed_id not in self._looks]
             for feed_id in due[: TOGETHER - len(self._looks)] if not self._stopping else ():
                 self._looks[feed_id] = asyncio.create_task(self._check(feed_id))
         return bool(self._looks)
@@ -183,10 +185,22 @@ class Poller:
             logger.exception("the hub of a feed could not be asked", feed=feed_id)
 
 
-def _due(tx: Connection, *, now: datetime) -> list[str]:
-    its_time = sa.and_(f.due_at <= now, f.claimed_until.is_(None))
+def _due(tx: Connection, *, interval: timedelta, now: datetime) -> list[str]:
+    its_time = sa.and_(_has_come(interval, now), f.claimed_until.is_(None))
     wanted = sa.select(f.id).where(f.active, sa.or_(its_time, _is_over(now)))
     return list(tx.scalars(wanted.order_by(f.due_at)))
+
+
+def _has_come(interval: timedelta, now: datetime) -> sa.ColumnElement[bool]:
+    """Whether a feed is due; a time beyond the longest wait was written before the clock was set back."""
+    # A transaction that waited for the row has an older `now` than the one that wrote it.
+    latest = now + interval + LEASE
+    latest_if_asked_to_wait = now + max(interval, LONGEST_WAIT) + LEASE
+    return sa.or_(
+        f.due_at <= now,
+        f.due_at > latest_if_asked_to_wait,
+        sa.and_(f.due_at > latest, f.consecutive_failures == 0),
+    )
 
 
 def _is_over(now: datetime) -> sa.ColumnElement[bool]:
@@ -197,7 +211,7 @@ def _is_over(now: datetime) -> sa.ColumnElement[bool]:
 def _claim(tx: Connection, feed_id: str, *, early: bool, interval: timedelta, now: datetime) -> Any:
     """The feed, if this process looks at it now. The next look is planned already: who asks meanwhile gets one."""
     free = sa.or_(f.claimed_until.is_(None), _is_over(now))
-    due = sa.true() if early else sa.and_(f.active, sa.or_(f.due_at <= now, _is_over(now)))
+    due = sa.true() if early else sa.and_(f.active, sa.or_(_has_come(interval, now), _is_over(now)))
     mine = sa.update(feeds).where(f.id == feed_id, free, due)
     won = tx.execute(mine.values(claimed_until=now + LEASE, due_at=now + interval).returning(*feeds.c)).one_or_none()
     if won is None and early:

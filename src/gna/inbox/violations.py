@@ -15,7 +15,8 @@ from sqlalchemy.engine import Connection
 from gna import clock, db
 from gna.db import Database
 from gna.inbox.table import Status, a, accounts, attempts, folders, m, mails, o, s, subscriptions, t
-from gna.subscribers.export import BOM, safe
+from gna.subscribers.export import BOM
+from gna.subscribers.formats.own import guarded
 
 # So many of the worst are named.
 WORST = 10
@@ -219,7 +220,7 @@ def _pages(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _cells(row: dict[str, Any]) -> str:
-    return _line("" if row[name] is None else safe(str(row[name])) for name in COLUMNS)
+    return _line("" if row[name] is None else guarded(str(row[name])) for name in COLUMNS)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ the others do not notice.
 """
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ LOOK = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(seconds=60)
 DRAIN = timedelta(seconds=20)
 FAREWELL = timedelta(seconds=3)
+# How long `ring_soon` waits, in seconds: at least, and at most.
+SOON = (0.2, 2.0)
+# The pause of a step that every process runs is multiplied by a random factor, on average 1.
+UNEVEN = (0.5, 1.5)
+# The operating system's randomness, which an observer of earlier waits cannot predict.
+_random = random.SystemRandom()
 
 
 @dataclass(frozen=True)
@@ -44,11 +51,15 @@ class Step:
 class Engine:
     """The steps of one process."""
 
-    def __init__(self, db: Database, steps: Callable[[str], Sequence[Step]]) -> None:
+    def __init__(
+        self, db: Database, steps: Callable[[str], Sequence[Step]], *, soon: tuple[float, float] = SOON
+    ) -> None:
         self.worker = ids.new()
         self._db = db
         self._steps = list(steps(self.worker))
         self._bells = {step.name: asyncio.Event() for step in self._steps}
+        self._soon = soon
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._stopping = False
         self._heart: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -64,9 +75,24 @@ class Engine:
         """There may be something to do for this step; call from the event loop."""
         self._bells[name].set()
 
+    def ring_soon(self, name: str) -> None:
+        """Ring for this step after a random wait, once for all calls meanwhile; call from the event loop.
+
+        For work that a stranger causes and must not be able to time: the request after it would be slower.
+        """
+        if name not in self._timers:
+            wait = _random.uniform(*self._soon)
+            self._timers[name] = asyncio.get_running_loop().call_later(wait, self._ring_late, name)
+
+    def _ring_late(self, name: str) -> None:
+        del self._timers[name]
+        self.ring(name)
+
     async def stop(self) -> None:
         """Let what is running finish, start nothing new."""
         self._stopping = True
+        for timer in self._timers.values():
+            timer.cancel()
         for bell in self._bells.values():
             bell.set()
         for step in self._steps:
@@ -95,7 +121,7 @@ class Engine:
         with self._db.arrival() as alone, self._db.write() as tx:
             if alone:
                 workers.forget_all(tx)
-            timed(workers.beat)(tx, self.worker)
+            timed(workers.beat)(tx, self.worker, alone=alone)
 
     async def _keep(self, step: Step) -> None:
         failures, first = 0, True
@@ -104,7 +130,7 @@ class Engine:
             try:
                 again = await (self._once(step, early=first and step.at_start) if step.once else step.work())
                 failures, first = 0, False
-                pause = timedelta() if again else min(step.every, LOOK) if step.once else step.every
+                pause = timedelta() if again else pause_after(step)
             except Exception:
                 failures += 1
                 pause = min(after_failures(failures), step.every)
@@ -124,7 +150,8 @@ class Engine:
     async def _once(self, step: Step, *, early: bool) -> bool:
         """Do a periodic step if it is due and no other process does it."""
         await self._db.run(timed(timetable.enter), step.name)
-        if not await self._db.run(timed(timetable.claim), step.name, worker=self.worker, early=early):
+        claim = timed(timetable.claim)
+        if not await self._db.run(claim, step.name, worker=self.worker, every=step.every, early=early):
             return False
         renewal, wait = asyncio.create_task(self._renew(step)), after_failures(1)
         try:
@@ -151,6 +178,16 @@ class Engine:
             except Exception:
                 metrics.steps.labels("heartbeat", "failed").inc()
                 logger.exception("heartbeat failed")
+
+
+def pause_after(step: Step) -> timedelta:
+    """How long to wait after a run that found nothing.
+
+    A regular beat could be learnt. A sign-up just before it would be mailed at a moment that the visitor knows.
+    """
+    if step.once:
+        return min(step.every, LOOK)
+    return step.every * _random.uniform(*UNEVEN)
 
 
 def after_failures(count: int) -> timedelta:

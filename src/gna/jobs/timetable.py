@@ -26,11 +26,14 @@ def enter(tx: Connection, step: str, *, now: datetime) -> None:
     tx.execute(db.insert(tx, timetable).values(step=step, due_at=now).on_conflict_do_nothing())
 
 
-def claim(tx: Connection, step: str, *, worker: str, now: datetime, early: bool = False) -> bool:
-    """Whether this worker does the step now. `early` does not wait until it is due, but never doubles it."""
+def claim(tx: Connection, step: str, *, worker: str, every: timedelta, now: datetime, early: bool = False) -> bool:
+    """Whether this worker does the step now. `early` does not wait until it is due, but never doubles it.
+
+    A time further away than the step or a lease ever waits was written before the clock was set back: it has come.
+    """
     t = timetable.c
-    free = sa.or_(t.claimed_until.is_(None), t.claimed_until <= now)
-    due = sa.true() if early else t.due_at <= now
+    free = sa.or_(t.claimed_until.is_(None), t.claimed_until <= now, t.claimed_until > now + 2 * LEASE)
+    due = sa.true() if early else sa.or_(t.due_at <= now, t.due_at > now + every)
     won = tx.execute(
         sa.update(timetable).where(t.step == step, free, due).values(claimed_by=worker, claimed_until=now + LEASE)
     )

@@ -12,6 +12,8 @@ from gna.providers.protocol import Accepted, Outcome, Report, TryLater
 
 # So many files are written before the loop hears of them.
 TOGETHER = 50
+# Bytes: as much as a mail.
+TRIAL = 32 * 1024
 
 
 class Mailbox:
@@ -44,8 +46,10 @@ class Mailbox:
         if not nearest.is_dir():
             raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {nearest} is not a folder.")
         try:
-            # Trying is the only proof: permissions alone do not tell of read-only disks.
-            tempfile.TemporaryDirectory(dir=nearest).cleanup()
+            # Trying is the only proof: permissions alone do not tell of read-only or full disks.
+            with tempfile.TemporaryFile(dir=nearest) as trial:
+                trial.write(bytes(TRIAL))
+                trial.flush()
         except OSError as error:
             raise CannotStart(f"MAILBOX_DIR {self._folder} cannot be used: {error.strerror}.") from None
         return f"mails are written to {self._folder}"

@@ -18,6 +18,7 @@ from gna.mail import address
 from gna.subscribers import lists
 from gna.subscribers.filing import listed_on
 from gna.subscribers.formats import Person, Standing
+from gna.subscribers.formats.person import ENDED
 from gna.subscribers.signup import SignUp, Site, check_nickname, subscribe
 from gna.subscribers.suppressions import Reason, suppress, suppressed
 from gna.subscribers.table import subscribers
@@ -133,7 +134,11 @@ def foresee(tx: Connection, batch: Sequence[Line], tally: Tally, *, seen: "Seen"
     joining = _joining(tx, people, known)
     for line, email, person in people:
         again = seen.before(email)
-        fate = fate_of(person, known.get(email.lower()), barred=email in barred, joins=email in joining)
+        has_left = seen.has_left(email)
+        row = None if has_left else known.get(email.lower())
+        fate = fate_of(person, row, barred=has_left or email in barred, joins=email in joining)
+        if fate in (Fate.OPTED_OUT, Fate.REMOVED):
+            seen.leave(email)
         tally.note(line, Fate.UPDATED if again and fate is Fate.NEW else fate)
 
 
@@ -181,7 +186,8 @@ def _admit(tx: Connection, people: Sequence[Valid], tally: Tally, *, publication
         tally.note(line, fate)
         sorted_out[fate].append(valid)
     _add(tx, [v for v in sorted_out[Fate.NEW] if v[2].standing is Standing.ACTIVATED], now=now)
-    _ask(tx, [v for v in sorted_out[Fate.NEW] if v[2].standing is Standing.PENDING], site=publication.site, now=now)
+    to_ask = [valid for valid in sorted_out[Fate.NEW] if valid[2].standing is Standing.PENDING]
+    _ask(tx, to_ask, publication=publication, now=now)
     _change(tx, sorted_out[Fate.UPDATED], known, now=now)
     gone = sorted_out[Fate.REMOVED]
     tx.execute(sa.delete(subscribers).where(s.id.in_([known[email.lower()].id for _, email, _ in gone])))
@@ -266,10 +272,11 @@ def _insert(tx: Connection, rows: list[dict[str, Any]]) -> None:
         tx.execute(_newcomer(tx), rows)
 
 
-def _ask(tx: Connection, people: Sequence[Valid], *, site: Site, now: datetime) -> None:
+def _ask(tx: Connection, people: Sequence[Valid], *, publication: Publication, now: datetime) -> None:
     """People who have not confirmed yet are asked to, as if they had filled in the form."""
     for _, email, person in people:
-        subscribe(tx, SignUp(email, person.nickname), site=site, now=now)
+        wish = SignUp(email, person.nickname)
+        subscribe(tx, wish, site=publication.site, secret=publication.secret, now=now)
     known = _known(tx, people)
     for _, email, person in people:
         row = known[email.lower()]
@@ -307,10 +314,26 @@ class Seen:
         # A worker may do each slice in another thread, one after the other.
         self._rows = sqlite3.connect("", check_same_thread=False)
         self._rows.execute("CREATE TABLE seen (hash INTEGER PRIMARY KEY)")
+        self._rows.execute("CREATE TABLE gone (hash INTEGER PRIMARY KEY)")
 
     def before(self, email: str) -> bool:
         """Whether this address was met before; it is from now on."""
         return self._rows.execute("INSERT OR IGNORE INTO seen VALUES (?)", (hash(email.lower()),)).rowcount == 0
+
+    def leave(self, email: str) -> None:
+        """The file says that this person left."""
+        self._rows.execute("INSERT OR IGNORE INTO gone VALUES (?)", (hash(email.lower()),))
+
+    def has_left(self, email: str) -> bool:
+        """Whether an earlier row says that this person left."""
+        found = self._rows.execute("SELECT 1 FROM gone WHERE hash = ?", (hash(email.lower()),))
+        return found.fetchone() is not None
+
+    def again(self, person: Person) -> None:
+        """Remember a row that another worker counted before."""
+        self.before(person.email)
+        if person.standing in ENDED:
+            self.leave(person.email)
 
     def close(self) -> None:
         """Forget everything."""

@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 
 from gna import outbox
 from gna.outbox import Kind
+from gna.subscribers import confirmation_limit
 from gna.subscribers.profile import ENTER_WITHIN
 from gna.subscribers.signup import CONFIRM_WITHIN
 from gna.subscribers.table import subscribers, used_tokens
@@ -22,6 +23,7 @@ def clean_up(tx: Connection, *, now: datetime) -> int:
     gone = tx.execute(sa.delete(subscribers).where(s.activated_at.is_(None), s.confirmation_expires_at < now)).rowcount
     _clear(tx, s.confirmation_expires_at < now, "confirmation_token", "confirmation_expires_at", "pending_email")
     _clear(tx, s.magic_link_expires_at < now, "magic_link_token", "magic_link_expires_at")
+    confirmation_limit.forget(tx, now=now)
     tx.execute(sa.delete(used_tokens).where(used_tokens.c.expires_at < now))
     # A link that could not be mailed in its time is dead, and the address it was for may be a stranger's.
     outbox.forget(tx, Kind.MAGIC_LINK, before=now - ENTER_WITHIN)

@@ -9,7 +9,7 @@ from gna import clock
 from gna.db import Database
 from gna.subscribers.admission import Problem
 from gna.subscribers.directory import everybody
-from gna.subscribers.formats.own import FORMULA
+from gna.subscribers.formats.own import guarded
 from gna.subscribers.wanted import EVERYBODY, Wanted
 
 COLUMNS = ("email", "nickname", "status", "activated_at")
@@ -27,14 +27,9 @@ def export(db: Database, wanted: Wanted = EVERYBODY) -> Iterator[str]:
         yield _csv(map(_cells, rows))
 
 
-def safe(text: str) -> str:
-    """The text as a cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if FORMULA.match(text) else text
-
-
 def _cells(row: Any) -> tuple[str, ...]:
     activated = clock.iso(row.activated_at) if row.activated_at else ""
-    return safe(row.email), safe(row.nickname or ""), "Activated" if activated else "Pending", activated
+    return guarded(row.email), guarded(row.nickname or ""), "Activated" if activated else "Pending", activated
 
 
 def _csv(rows: Iterable[Iterable[str]]) -> str:
@@ -46,4 +41,4 @@ def _csv(rows: Iterable[Iterable[str]]) -> str:
 def problem_file(found: Iterable[Problem]) -> Iterator[str]:
     """Which rows of an import brought nobody in, and why."""
     yield BOM + _csv([("file", "row", "error")])
-    yield _csv((safe(problem.sheet), str(problem.row), problem.reason) for problem in found)
+    yield _csv((guarded(problem.sheet), str(problem.row), guarded(problem.reason)) for problem in found)

@@ -20,7 +20,7 @@ from gna.errors import DatabaseAway, Refused
 from gna.jobs import workers
 from gna.subscribers.admission import Fate, Line, Publication, Seen, Tally, admit, foresee
 from gna.subscribers.formats import Mapping
-from gna.subscribers.imports import State, chunk, claim, count_problems, i, imports, lines, problems, settle, the_import
+from gna.subscribers.imports import Lines, State, chunk, claim, count_problems, i, imports, problems, settle, the_import
 from gna.subscribers.table import subscribers
 
 logger = log.get(__name__)
@@ -39,8 +39,8 @@ class Run:
     """One import while a worker holds it: its rows to come, and what became of those before."""
 
     row: Any
+    file: Lines
     lines: Iterator[tuple[str, Line]]
-    file: BinaryIO
     position: int
     tally: Tally
     seen: Seen
@@ -104,12 +104,13 @@ class Importer:
         self._open.callback(seen.close)
         tally = Tally()
         tally.fates.update({Fate(fate): count for fate, count in row.counts.items()})
-        rows = lines(file, row.name, Mapping.restored(row.mapping))
-        self._run = Run(row, rows, file, row.position, tally, seen)
+        lines = Lines(file, row.name, Mapping.restored(row.mapping))
+        rows = iter(lines)
+        self._run = Run(row, lines, rows, row.position, tally, seen)
         try:
             for _, line in islice(rows, row.position):
                 if row.dry_run and not isinstance(line.person, Refused):
-                    seen.before(line.person.email)
+                    seen.again(line.person)
             with self._db.read() as tx:
                 self._run.problems = count_problems(tx, row.id)
         except Refused as refusal:
@@ -164,7 +165,7 @@ class Importer:
         moved = tx.execute(
             sa.update(imports)
             .where(i.id == run.row.id, i.claimed_by == self.worker)
-            .values(position=run.position, read=run.file.tell(), counts=dict(run.tally.fates), format=batch[0][0])
+            .values(position=run.position, read=run.file.bytes_read(), counts=dict(run.tally.fates), format=batch[0][0])
         )
         if not moved.rowcount:
             raise LostClaim

@@ -3,9 +3,11 @@
 It may lie open before, while a person says what its columns are; no worker touches it then.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import Any, BinaryIO
 
 import sqlalchemy as sa
@@ -17,10 +19,15 @@ from gna.errors import NotAllowedNow, NotFound, Refused
 from gna.jobs import workers
 from gna.subscribers.admission import Fate, Line, Problem
 from gna.subscribers.formats import AS_IT_IS, Mapping
+from gna.subscribers.formats.leaving import MEANINGS
+from gna.subscribers.formats.person import ENDED
 from gna.subscribers.formats.products import TITLES
-from gna.subscribers.sheets import header_of, sheets
+from gna.subscribers.sheets import Sheet, header_of, is_zip, sheets
 
 CHUNK = 512 * 1024
+# Of values that are not known, so many are shown, and so much of each.
+MOST_SHOWN = 10
+LONGEST_SHOWN = 100
 KEPT = timedelta(days=7)
 # Addresses lie in an open upload, and perhaps nobody comes back to it.
 KEPT_OPEN = timedelta(hours=2)
@@ -75,20 +82,105 @@ problems = sa.Table(
 i = imports.c
 
 
-def lines(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> Iterator[tuple[str, Line]]:
-    """Every row of every sheet in an upload, with the name of its format."""
-    for sheet in sheets(file, name, mapping):
-        for row, cells in sheet.rows:
-            try:
-                yield sheet.layout.name, Line(sheet.name, row, sheet.layout.read(cells))
-            except Refused as refusal:
-                yield sheet.layout.name, Line(sheet.name, row, refusal)
+class Lines:
+    """Every row of every sheet in an upload, with the name of its format.
+
+    The file is read twice: first the rows of people who left, then the others. So an address that stands in it twice,
+    once as left, stays away, whichever row comes first. Files that cannot say so are read once.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> None:
+        self._file = file
+        self._size = file.seek(0, 2)
+        self._passes = 1
+        self._passed = 0
+        self._lines = self._read(name, mapping)
+
+    def __iter__(self) -> Iterator[tuple[str, Line]]:
+        return self._lines
+
+    def bytes_read(self) -> int:
+        """How far the reading is, in bytes of the file."""
+        return (self._passed * self._size + self._file.tell()) // self._passes
+
+    def _read(self, name: str, mapping: Mapping) -> Iterator[tuple[str, Line]]:
+        found = list(sheets(self._file, name, mapping))
+        if any(sheet.layout.tells_who_left for sheet in found):
+            self._passes = 2
+            yield from _of_those_who_left(found)
+            self._passed = 1
+            found = list(sheets(self._file, name, mapping))
+        for sheet in found:
+            for line in _lines(sheet):
+                if self._passes == 1 or not _has_left(line):
+                    yield sheet.layout.name, line
+
+
+def _of_those_who_left(found: Iterable[Sheet]) -> Iterator[tuple[str, Line]]:
+    for sheet in found:
+        if sheet.layout.tells_who_left:
+            yield from ((sheet.layout.name, line) for line in _lines(sheet) if _has_left(line))
+
+
+def _lines(sheet: Sheet) -> Iterator[Line]:
+    for row, cells in sheet.rows:
+        try:
+            yield Line(sheet.name, row, sheet.layout.read(cells))
+        except Refused as refusal:
+            yield Line(sheet.name, row, refusal)
+
+
+def _has_left(line: Line) -> bool:
+    return not isinstance(line.person, Refused) and line.person.standing in ENDED
+
+
+class UnknownValues(Refused):
+    """A column that may say who left has values whose meaning nobody has said; `column` and `values` are these."""
+
+    def __init__(self, column: str, values: Sequence[str]) -> None:
+        self.column, self.values = column, values
+        told = ", ".join(f'"{value}"' for value in values)
+        meanings = ", ".join(MEANINGS)
+        super().__init__(
+            f"The column {column} may say who left, and these values in it are not known here: {told}. "
+            f"Say what each means: {meanings}"
+        )
+
+
+def check_values(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> None:
+    """Read a file once and raise UnknownValues if a column may say who left in words that are not understood."""
+    try:
+        found = list(sheets(file, name, mapping))
+    except Refused:
+        return  # the import itself will say why it cannot be read
+    for sheet in found:
+        if sheet.layout.unknown is None:
+            continue
+        values: dict[int, dict[str, None]] = {}
+        with suppress(Refused):  # as above
+            for _, cells in sheet.rows:
+                for at in sheet.layout.unknown(cells):
+                    values.setdefault(at, {})[cells[at].strip()[:LONGEST_SHOWN]] = None
+        for at, spellings in values.items():
+            raise UnknownValues(sheet.header[at].strip(), [*islice(spellings, MOST_SHOWN)])
 
 
 def parse_mapping(said: object, file: BinaryIO) -> Mapping:
     """Check what was said of an upload's columns."""
-    names_columns = isinstance(said, dict) and said.get("columns") is not None
-    return Mapping.parse(said, header_of(file) if names_columns else ())
+    if not isinstance(said, dict):
+        return Mapping.parse(said, ())
+    if said.get("columns") is not None:
+        return Mapping.parse(said, header_of(file))
+    if said.get("values"):
+        return Mapping.parse(said, _names_of_columns(file))
+    return Mapping.parse(said, ())
+
+
+def _names_of_columns(file: BinaryIO) -> list[str]:
+    """The columns of a CSV file, or of all files of a ZIP."""
+    if not is_zip(file):
+        return header_of(file)
+    return [name for sheet in sheets(file, "") for name in sheet.header]
 
 
 def format_of(file: BinaryIO, name: str, mapping: Mapping = AS_IT_IS) -> str:

@@ -4,12 +4,11 @@ Both databases keep them by themselves, so that rows which other tools insert ar
 `docs/decisions/0009-search-without-leftovers.md`.
 """
 
-import math
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from itertools import groupby, product
 from typing import Any
 
 import sqlalchemy as sa
@@ -55,10 +54,17 @@ POSTGRESQL = (
 BY_TRIGRAM = "CREATE INDEX idx_subscribers_needle ON subscribers USING gin (needle gin_trgm_ops)"
 # Without the right to create it, search still works: every needle is read then.
 TRIGRAMS = ("CREATE EXTENSION IF NOT EXISTS pg_trgm", BY_TRIGRAM)
-# No letter from here on has an upper and a lower case.
-UNCASED = 0x20000
-# On SQLite, in how many spellings a text is looked for one after the other.
-SPELLINGS = 8
+# No letter from here on has an upper and a lower case, or a mark above or below.
+UNMARKED = 0x20000
+# Marks above, below and through letters; those of other scripts make other letters.
+MARKS = re.compile("[\u0300-\u036f]")
+# Letters that people type as others, although Unicode takes none of them apart. The small dotless i is Turkish.
+AS_TYPED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+# Needles with letters beyond ASCII; the others can only match a text that has none.
+WIDE = {
+    "sqlite": sa.func.length(needle) < sa.func.length(sa.cast(needle, sa.LargeBinary)),
+    "postgresql": sa.func.char_length(needle) < sa.func.octet_length(needle),
+}
 
 
 def install(tx: Connection) -> None:
@@ -75,15 +81,32 @@ def install(tx: Connection) -> None:
 
 
 def matching(tx: Connection, q: str) -> sa.ColumnElement[bool]:
-    """The condition on `subscribers` that address or nickname contains the text, whatever its case."""
+    """The condition on `subscribers` that address or nickname contains the text, whatever its case and diacritics."""
     if not q:
         return sa.true()
     if "\n" in q:
         return sa.false()
-    if tx.dialect.name == "postgresql":
-        # Lowered by the database, like the needle: what its locale makes of a letter is then the same in both.
-        return needle.like(sa.func.lower(like(q)), escape="/")
-    return _containing(q)
+    kind, folded = tx.dialect.name, fold(q)
+    spelled: sa.ColumnElement[bool]
+    plain: sa.ColumnElement[bool]
+    if kind == "postgresql":
+        # The database lowers needles by its locale, which may leave letters beyond ASCII as they are.
+        spelled = needle.op("~", is_comparison=True)(regex(folded))
+        plain = needle.like(like(folded), escape="/")
+    else:
+        spelled = _folding(tx)(needle, folded)
+        pattern = re.sub("[*?[]", r"[\g<0>]", folded)
+        plain = needle.op("GLOB", is_comparison=True)(f"*{pattern}*")
+    wide = sa.and_(WIDE[kind], spelled)
+    # Diacritics make a search slow: they are looked at only where there can be any.
+    return sa.or_(plain, wide) if folded.isascii() else wide
+
+
+def fold(text: str) -> str:
+    """The text without case and diacritics: `Ștefan` and `STEFAN` are `stefan`, `Straße` is `strasse`."""
+    letters = MARKS.sub("", unicodedata.normalize("NFD", text.casefold())).translate(AS_TYPED)
+    # A text of marks alone is looked for as it is.
+    return unicodedata.normalize("NFC", letters) or text
 
 
 def after(moment: Any, last: str) -> sa.ColumnElement[bool]:
@@ -92,49 +115,76 @@ def after(moment: Any, last: str) -> sa.ColumnElement[bool]:
     return sa.tuple_(MOMENT, needle) < sa.tuple_(sa.literal(moment, NullType()), sa.literal(last))
 
 
-def like(q: str) -> str:
-    """The pattern on PostgreSQL, to be lowered there."""
-    return "%" + re.sub("[%_/]", r"/\g<0>", q) + "%"
+def like(folded: str) -> str:
+    """The plain pattern on PostgreSQL."""
+    return "%" + re.sub("[%_/]", r"/\g<0>", folded) + "%"
 
 
-def _containing(q: str) -> sa.ColumnElement[bool]:
-    """The condition on SQLite, which lowers ASCII only: other letters match in every case.
+def regex(folded: str) -> str:
+    """The pattern on PostgreSQL that finds a text in every case, with and without diacritics and ligatures."""
+    found = []
+    for at, letter in enumerate(folded):
+        if letter.isalnum():
+            found.append(_choice(letter))
+        else:
+            found.append(f"\\{letter}" if letter.isascii() else letter)
+        for sequence, ligatures in _ligatures().items():
+            if folded.endswith(sequence, 0, at + 1):
+                start = at + 1 - len(sequence)
+                found[start:] = [f"(?:{''.join(found[start:])}|[{ligatures}])", *[""] * (len(sequence) - 1)]
+    return "".join(found)
 
-    A pattern with a choice of letters is read five times as slowly as a plain one. So a few spellings are looked for
-    one by one, and whoever lacks a plain part of the text is ruled out before.
+
+def _folding(tx: Connection) -> Callable[..., sa.ColumnElement[bool]]:
+    """A function of this SQLite connection: whether a needle without case and diacritics contains a text.
+
+    A pattern with a choice of letters is five to ten times as slow: SQLite tries each of sixty spellings of an `a`.
     """
-    letters = [_cases_of(letter) for letter in q]
-    plain = max(("".join(part) for is_plain, part in groupby(letters, _is_plain) if is_plain), key=len, default="")
-    if len(plain) == len(letters):
-        return _glob(plain)
-    if math.prod(map(len, letters)) <= SPELLINGS:
-        whole = _any_of("".join(spelling) for spelling in product(*letters))
-    else:
-        whole = _glob("".join(letter if _is_plain(letter) else f"[{letter}]" for letter in letters))
-    return _glob(plain) & whole if plain else whole
+    if "contains_folded" not in tx.info:
+        connection = tx.connection.driver_connection
+        assert connection
+        connection.create_function("contains_folded", 2, _contains_folded, deterministic=True)
+        tx.info["contains_folded"] = True
+    return sa.func.contains_folded
 
 
-def _any_of(spellings: Iterable[str]) -> sa.ColumnElement[bool]:
-    return sa.or_(*(sa.func.instr(needle, spelling) > 0 for spelling in spellings))
-
-
-def _glob(pattern: str) -> sa.ColumnElement[bool]:
-    return needle.op("GLOB", is_comparison=True)(f"*{pattern}*")
-
-
-def _is_plain(cases: str) -> bool:
-    return len(cases) == 1 and cases not in "*?["
-
-
-def _cases_of(letter: str) -> str:
-    return letter.lower() if letter.isascii() else _cases().get(letter.casefold(), letter)
+def _contains_folded(text: str, folded: str) -> bool:
+    return folded in text.translate(_table())
 
 
 @cache
-def _cases() -> dict[str, str]:
-    """The letters beyond ASCII that differ in case alone, by what they are without case: Σ, σ and ς by σ."""
+def _table() -> dict[int, str]:
+    """What each letter is without case and diacritics; marks are nothing."""
+    marks = dict.fromkeys(range(0x300, 0x370), "")
+    ascii = {code: chr(code) for code in range(0x80)}
+    return ascii | marks | {ord(letter): folded for folded, letters in _folded().items() for letter in letters}
+
+
+def _choice(letter: str) -> str:
+    letters = _letters().get(letter, letter)
+    return f"[{letters}]" if len(letters) > 1 else letter
+
+
+@cache
+def _letters() -> dict[str, str]:
+    """By a letter without case and diacritics: all that are the same letter, `sSșȘşŞšŠ…` by `s`."""
+    return {folded: letters for folded, letters in _folded().items() if len(folded) == 1}
+
+
+@cache
+def _ligatures() -> dict[str, str]:
+    """By the letters that a ligature stands for: `ßẞ` by `ss`."""
+    return {folded: letters for folded, letters in _folded().items() if len(folded) > 1}
+
+
+@cache
+def _folded() -> dict[str, str]:
     found: dict[str, str] = {}
-    for letter in map(chr, range(0x80, UNCASED)):
-        if letter.casefold() != letter or letter.upper() != letter:
-            found[letter.casefold()] = found.get(letter.casefold(), "") + letter
+    for letter in filter(str.isalpha, map(chr, range(UNMARKED))):
+        # Hangul is taken apart and put together again.
+        folded = fold(letter)
+        if folded != letter or letter.upper() != letter:
+            found[folded] = found.get(folded, folded if len(folded) == 1 else "")
+            if letter != folded:
+                found[folded] += letter
     return found

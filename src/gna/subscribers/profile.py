@@ -12,6 +12,7 @@ from gna import outbox, tokens
 from gna.errors import NotAllowedNow
 from gna.mail import address
 from gna.mail.content import letter
+from gna.subscribers import confirmation_limit
 from gna.subscribers.signup import CONFIRM_WITHIN, Site, check_nickname
 from gna.subscribers.table import subscribers
 
@@ -76,7 +77,7 @@ def enter(tx: Connection, token: str, *, now: datetime) -> Any | None:
     ).first()
 
 
-def update(tx: Connection, token: str, wish: Wish, *, site: Site, now: datetime) -> Updated | None:
+def update(tx: Connection, token: str, wish: Wish, *, site: Site, secret: str | None, now: datetime) -> Updated | None:
     """Change the nickname at once and the address after its owner confirms; None if the link does not let in."""
     person = enter(tx, token, now=now)
     if person is None or not _use_up(tx, token):
@@ -91,7 +92,7 @@ def update(tx: Connection, token: str, wish: Wish, *, site: Site, now: datetime)
     if tx.scalar(sa.select(s.id).where(sa.func.lower(s.email) == wish.email.lower())):
         # Raised, so that the transaction is undone: nothing has changed and the link still works.
         raise NotAllowedNow("Email already registered")
-    _ask(tx, person.id, wish.email, site=site, now=now)
+    _ask(tx, person, wish.email, site=site, secret=secret, now=now)
     return Updated.AWAITING
 
 
@@ -108,25 +109,34 @@ def _keep(tx: Connection, subscriber_id: str) -> None:
     outbox.withdraw(tx, kind=outbox.Kind.EMAIL_CHANGE, subscriber_id=subscriber_id)
 
 
-def _ask(tx: Connection, subscriber_id: str, email: str, *, site: Site, now: datetime) -> None:
-    """Mail a link to the new address; until somebody clicks it there, the old one stays."""
+def _ask(tx: Connection, person: Any, email: str, *, site: Site, secret: str | None, now: datetime) -> None:
+    """Mail a link to the new address; until it is clicked there, the old address stays.
+
+    An address that has had its mails of the hour gets none, and the link of the last one keeps working.
+    """
+    may_mail = confirmation_limit.spend(tx, email, secret=secret, now=now)
+    is_asked_again = (person.pending_email or "").lower() == email.lower()
+    if is_asked_again and not may_mail:
+        return
+    # For another address than before the old link must stop working, mail or not: it leads to what was not meant.
     token = tokens.new()
     tx.execute(
         sa.update(subscribers)
-        .where(s.id == subscriber_id)
+        .where(s.id == person.id)
         .values(
             confirmation_token=tokens.digest(token),
             confirmation_expires_at=now + CONFIRM_WITHIN,
             pending_email=email,
         )
     )
-    outbox.withdraw(tx, kind=outbox.Kind.EMAIL_CHANGE, subscriber_id=subscriber_id)
+    outbox.withdraw(tx, kind=outbox.Kind.EMAIL_CHANGE, subscriber_id=person.id)
     change = outbox.Letter(
         kind=outbox.Kind.EMAIL_CHANGE,
         key=f"email_change:{tokens.digest(token)}",
         to=email,
         content=letter("change_email", site.language),
         slots={"site": site.name, "confirm_url": f"{site.base_url}/confirm?token={token}"},
-        subscriber_id=subscriber_id,
+        subscriber_id=person.id,
     )
-    outbox.post(tx, change, now=now)
+    if may_mail:
+        outbox.post(tx, change, now=now)

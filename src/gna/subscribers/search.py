@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection
 from gna.db import Database
 from gna.subscribers import filing
 from gna.subscribers.filing import Totals, pending
-from gna.subscribers.needles import NEWEST, OLDEST, like, needle
+from gna.subscribers.needles import NEWEST, OLDEST, fold, like, needle, regex
 from gna.subscribers.table import subscribers
 from gna.subscribers.wanted import Wanted
 
@@ -46,7 +46,8 @@ SETTINGS = (
 )
 # Of a text that has no three letters in a row, the trigram index gives everybody, to be read one by one.
 WITHOUT_TRIGRAMS = f"{SETTINGS}; SET LOCAL enable_bitmapscan = off"
-EXPLAIN = sa.text("EXPLAIN (FORMAT JSON) SELECT FROM subscribers WHERE needle LIKE lower(:pattern) ESCAPE '/'")
+EXPLAIN = sa.text("""EXPLAIN (FORMAT JSON) SELECT FROM subscribers WHERE needle LIKE :pattern ESCAPE '/'
+    OR char_length(needle) < octet_length(needle) AND needle ~ :regex""")
 SPREAD = sa.text("SELECT created_at FROM subscribers WHERE ctid = ANY(CAST(:places AS tid[])) ORDER BY 1")
 
 
@@ -120,7 +121,8 @@ def _without_text(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tu
 def _few(tx: Connection, wanted: Wanted, offset: int, limit: int) -> tuple[list[str], Totals] | None:
     """A page by the trigram index, if the planner thinks that few match and would use the index itself."""
     tx.exec_driver_sql(SETTINGS)
-    plan = tx.execute(EXPLAIN, {"pattern": like(wanted.q)}).scalar_one()[0]["Plan"]
+    folded = fold(wanted.q)
+    plan = tx.execute(EXPLAIN, {"pattern": like(folded), "regex": regex(folded)}).scalar_one()[0]["Plan"]
     if plan["Plan Rows"] > FEW or plan["Node Type"] != "Bitmap Heap Scan":
         return None
     people = sa.select(s.created_at, needle, pending, wanted.standing().label("chosen")).where(wanted.matching(tx))
@@ -168,7 +170,7 @@ def _totals(people: list[tuple[Any, str, bool]]) -> Totals:
 
 
 def _possible(tx: Connection, q: str) -> sa.ColumnElement[bool]:
-    return sa.column("wide", sa.Boolean) if tx.dialect.name == "sqlite" and not q.isascii() else sa.true()
+    return sa.column("wide", sa.Boolean) if tx.dialect.name == "sqlite" and not fold(q).isascii() else sa.true()
 
 
 def _between(place: sa.ColumnElement[Any], begin: Any, end: Any) -> list[sa.ColumnElement[bool]]:

@@ -12,13 +12,22 @@ from itertools import chain, islice
 from typing import IO, BinaryIO, cast
 
 from gna.errors import Refused
-from gna.subscribers.formats import AS_IT_IS, Layout, Mapping, NoAddress, Proposal, propose, recognise
+from gna.subscribers.formats import (
+    AS_IT_IS,
+    Layout,
+    Mapping,
+    NoAddress,
+    Proposal,
+    columns_with_words_of_leaving,
+    propose,
+    recognise,
+)
 from gna.subscribers.formats.products import ANY
 from gna.subscribers.records import NoPeople, Opener, header_in, records, sample_of
 
 DELIMITERS = ",;\t|"
-# So many rows show what stands in a column.
-LOOKED_AT = 100
+# Among so many rows values are looked for that a person must explain.
+MOST_LOOKED_AT = 10_000
 MOST_ENTRIES = 10_000  # Substack packs a page and two logs for every post
 MOST_SHEETS = 50
 MOST_UNPACKED = 1024**3
@@ -67,7 +76,7 @@ def glance(file: BinaryIO, name: str) -> Proposal:
     _, header = next(rows, (0, []))
     first: list[list[str]] = []
     with suppress(Refused):  # the beginning may end in the middle of a row
-        for _, cells in islice(rows, LOOKED_AT):
+        for _, cells in islice(rows, MOST_LOOKED_AT):
             first.append(cells)
     if not first:
         raise NoPeople(NO_ROWS)
@@ -192,13 +201,26 @@ def _why_nobody(refusals: list[NoPeople]) -> str:
 
 
 def _sheet(opener: Opener, name: str, mapping: Mapping) -> Sheet:
-    rows = records(opener, _delimiter(sample_of(opener), named=mapping.columns is not None))
+    delimiter = _delimiter(sample_of(opener), named=mapping.columns is not None)
+    rows = records(opener, delimiter)
     _, header = next(rows, (0, []))
     layout = recognise(header, file_name=name, mapping=mapping)
+    if layout.looks_at_values:
+        columns = columns_with_words_of_leaving(_readable(rows))
+        layout = recognise(header, file_name=name, mapping=mapping, with_words_of_leaving=columns)
+        rows = records(opener, delimiter)
+        next(rows)
     first = next(rows, None)
     if first is None:
         raise NoPeople(NO_ROWS)
     return Sheet(name, chain([first], rows), header, layout)
+
+
+def _readable(rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[str]]:
+    """The cells of the rows before the first that cannot be read; the import itself will say why it cannot."""
+    with suppress(Refused):
+        for _, cells in rows:
+            yield cells
 
 
 def _delimiter(sample: str, *, named: bool) -> str:

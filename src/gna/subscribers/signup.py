@@ -1,9 +1,9 @@
 """Signing up, with double opt-in: nobody is a subscriber until they clicked the link in their own mailbox."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,8 +13,10 @@ from sqlalchemy.engine import Connection
 from gna import db, ids, outbox, tokens
 from gna.config import Settings
 from gna.errors import Refused
+from gna.kinds import NamedAddress
 from gna.mail import address
 from gna.mail.content import letter
+from gna.subscribers import confirmation_limit
 from gna.subscribers.lists import has_left
 from gna.subscribers.table import GENERAL, subscribers
 
@@ -36,7 +38,8 @@ class Site:
     @classmethod
     def of(cls, settings: Settings) -> "Site":
         """The publication that this server speaks for: the name in front of the sender's address."""
-        name = parseaddr(settings.email_from_address)[0] or urlsplit(settings.base_url).hostname or "Gna"
+        sender = NamedAddress.parse(settings.email_from_address)
+        name = sender.name or urlsplit(settings.base_url).hostname or "Gna"
         return cls(name=name, base_url=settings.base_url, language=settings.gna_language or "en")
 
     def speaking(self, language: str) -> "Site":
@@ -81,34 +84,44 @@ def _is_visible(text: str) -> bool:
 
 
 @db.prepared
-def _remember(insert: Any) -> Any:
-    """Insert a pending person; one who is pending gets a new token, and a confirmed one is left alone.
+def _remember_with_new_token(insert: Any) -> Any:
+    return _remember(insert, ["confirmation_token", "confirmation_expires_at"])
 
-    Unless they have left the general list: then they may come back the way everybody comes in.
+
+@db.prepared
+def _remember_with_present_token(insert: Any) -> Any:
+    return _remember(insert, [])
+
+
+def _remember(insert: Any, replaced: Sequence[str]) -> Any:
+    """Insert a pending person; of one who is pending replace these columns, and leave a confirmed one alone.
+
+    A confirmed person who left the general list is treated as pending: they come back by confirming again.
     """
-    added, s = insert(subscribers), subscribers.c
+    added = insert(subscribers)
+    s = subscribers.c
+    nickname = sa.func.coalesce(added.excluded.nickname, s.nickname)
+    changes = {column: added.excluded[column] for column in replaced}
+    # The form never changes the nickname of a confirmed person: any stranger can fill it in.
+    changes["nickname"] = sa.case((s.activated_at.is_(None), nickname), else_=s.nickname)
     return added.on_conflict_do_update(
         index_elements=[sa.func.lower(s.email)],
-        set_={
-            "confirmation_token": added.excluded.confirmation_token,
-            "confirmation_expires_at": added.excluded.confirmation_expires_at,
-            # Anybody can fill in the form: it never changes what a confirmed person is called.
-            "nickname": sa.case(
-                (s.activated_at.is_(None), sa.func.coalesce(added.excluded.nickname, s.nickname)), else_=s.nickname
-            ),
-        },
+        set_=changes,
         where=sa.or_(s.activated_at.is_(None), sa.and_(s.pending_email.is_(None), has_left(GENERAL))),
     ).returning(s.id)
 
 
-def subscribe(tx: Connection, wish: SignUp, *, site: Site, now: datetime) -> None:
+def subscribe(tx: Connection, wish: SignUp, *, site: Site, secret: str | None, now: datetime) -> None:
     """Remember a pending subscriber and post the mail that asks for confirmation, both or neither.
 
-    A pending person gets a new link and the old one dies. For a confirmed one nothing happens, in the same time.
+    A pending person gets a new link and the old one stops working. For a confirmed one nothing happens, in the same
+    time. An address that has had its mails of the hour gets none, and the link of the last one keeps working.
     """
+    may_mail = confirmation_limit.spend(tx, wish.email, secret=secret, now=now)
+    remember = _remember_with_new_token if may_mail else _remember_with_present_token
     token = tokens.new()
     subscriber_id = tx.scalar(
-        _remember(tx),
+        remember(tx),
         {
             "id": ids.new(),
             "email": wish.email,
@@ -120,7 +133,7 @@ def subscribe(tx: Connection, wish: SignUp, *, site: Site, now: datetime) -> Non
         },
     )
     question = _ask(wish, token, subscriber_id, site)
-    if subscriber_id is None:
+    if subscriber_id is None or not may_mail:
         outbox.pretend(tx, question, now=now)
     else:
         outbox.withdraw(tx, kind=outbox.Kind.CONFIRMATION, subscriber_id=subscriber_id)

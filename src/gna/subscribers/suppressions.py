@@ -12,6 +12,7 @@ from gna import db, tokens
 from gna.subscribers.table import keys, suppressions
 
 OWN = "suppressions"
+_select_own_key = sa.select(keys.c.value).where(keys.c.name == OWN)
 
 
 class Reason(StrEnum):
@@ -26,7 +27,7 @@ class Reason(StrEnum):
 
 def suppress(tx: Connection, emails: Iterable[str], *, secret: str | None, reason: Reason, now: datetime) -> None:
     """Remember that these addresses must not come back; the first reason stays."""
-    key = secret.encode() if secret else _own_key(tx, now)
+    key = hash_key(tx, secret, now=now)
     rows = [{"hash": digest, "reason": reason, "created_at": now} for digest in _hashes(emails, key)]
     if rows:
         tx.execute(db.insert(tx, suppressions).on_conflict_do_nothing(), rows)
@@ -49,6 +50,11 @@ def welcome_back(tx: Connection, email: str, *, secret: str | None) -> None:
         tx.execute(sa.delete(suppressions).where(suppressions.c.hash.in_(hashes)))
 
 
+def hash_key(tx: Connection, secret: str | None, *, now: datetime) -> bytes:
+    """The key that a new hash of an address is made with: SECRET_KEY, or one in the database while that is not set."""
+    return secret.encode() if secret else _own_key(tx, now)
+
+
 def _hashes(emails: Iterable[str], key: bytes) -> Mapping[str, str]:
     """Each hash with the address that it stands for."""
     return {tokens.keyed(email.lower(), key): email for email in emails}
@@ -56,12 +62,15 @@ def _hashes(emails: Iterable[str], key: bytes) -> Mapping[str, str]:
 
 def _keys(tx: Connection, secret: str | None) -> list[bytes]:
     """Every key that a hash may have been made with: SECRET_KEY may have been set later."""
-    own = tx.scalar(sa.select(keys.c.value).where(keys.c.name == OWN))
+    own = tx.scalar(_select_own_key)
     return [key.encode() for key in (secret, own) if key]
 
 
 def _own_key(tx: Connection, now: datetime) -> bytes:
-    tx.execute(
-        db.insert(tx, keys).values(name=OWN, value=secrets.token_hex(32), created_at=now).on_conflict_do_nothing()
-    )
-    return str(tx.execute(sa.select(keys.c.value).where(keys.c.name == OWN)).scalar_one()).encode()
+    own = tx.scalar(_select_own_key)
+    if own is None:
+        new = db.insert(tx, keys).values(name=OWN, value=secrets.token_hex(32), created_at=now)
+        tx.execute(new.on_conflict_do_nothing())
+        # Another process may have been faster: its key counts.
+        own = tx.scalars(_select_own_key).one()
+    return str(own).encode()

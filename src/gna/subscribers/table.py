@@ -77,6 +77,16 @@ suppressions = sa.Table(
 _left = sa.text("reason = 'unsubscribed'")
 sa.Index("idx_suppressions_left", suppressions.c.created_at, sqlite_where=_left, postgresql_where=_left)
 
+# How often a confirmation mail to an address was asked for in the last hour: again a keyed hash of the address.
+confirmation_requests = sa.Table(
+    "confirmation_requests",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    # At most five moments in ISO 8601, the oldest first.
+    sa.Column("times", type_json, nullable=False),
+    sa.Column("last_at", Instant, nullable=False),
+)
+
 # The key of those hashes while SECRET_KEY is not set; made at random when it is first needed.
 keys = sa.Table(
     "keys",

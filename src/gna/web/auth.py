@@ -12,26 +12,35 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gna import clock, log
 from gna.config import Settings
-from gna.web.access import Access
+from gna.web.access import Access, Refusal
 from gna.web.errors import LATER, reply
 from gna.web.identity import DEVELOPER, Identity, introduce
+from gna.web.pages.render import page, wants_html
 
 logger = log.get(__name__)
 
 PORTS = {"http": 80, "https": 443}
-# A request with one of these came through a proxy, so its visitor may be anybody.
+# A request with one of these headers came through a proxy, so its sender may be anywhere. Browsers send no `X-` header
+# by themselves, so all of them count except those of scripts, of prefetching and of Prometheus.
 FORWARDED = re.compile(
-    r"forwarded|via|x-forwarded-.*|x-original-.*|x-real-ip|(.*-)?client-?ip|cf-.*|cdn-.*|fly-.*|tailscale-.*"
-    r"|x-(envoy|azure|amzn|vercel)-.*|x-scheme|x-proxyuser-ip"
+    r"x-(?!requested-with$|request-id$|purpose$|moz$|prometheus-).*"
+    r"|.*(forwarded|proxied|(client|connecting|real|source)-?ip).*|via|true-client-.*|front-end-https|max-forwards"
+    r"|disguised-host|was-default-hostname|early-data|eagleid"
+    r"|(akamai|ali|cdn|cf|client-cert|cloudfront|fastly|fly|incap|ngrok|oidc|proxy|railway|remote|render|ssl-client"
+    r"|surrogate|tailscale|wl-proxy)(-.*)?"
 )
 LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?")
 SAFE = ("GET", "HEAD", "OPTIONS")
 # Any scanner can ask for /admin all day long; the operator is told of a missing setting once a minute.
 SAY_AGAIN = 60
 
+NOT_CONFIGURED = Refusal(500, "Server misconfiguration")
+NOT_LOCAL = Refusal(403, "Without sign-in, /admin answers only to a browser on this machine")
+CROSS_SITE = Refusal(403, "Another site must not change anything here")
+
 
 class AdminGate:
-    """ASGI middleware in front of everything under `/admin`, known page or not; it always answers in JSON."""
+    """ASGI middleware in front of everything under `/admin`, known page or not."""
 
     def __init__(self, app: ASGIApp, *, settings: Settings, tick: Callable[[], float] = time.monotonic) -> None:
         self._app = app
@@ -45,31 +54,29 @@ class AdminGate:
         if scope["type"] != "http" or not _is_admin(scope["path"]):
             return await self._app(scope, receive, send)
         request = Request(scope)
-        found = self._at_home(request) if self._settings.disable_auth else await self._signed_in(request)
-        if isinstance(found, Identity) and not is_harmless(request) and is_cross_site(request, self._settings):
-            found = reply(403, "Another site must not change anything here")
-        if isinstance(found, Response):
-            return await found(scope, receive, send)
-        introduce(scope, found)
+        entrant = self._at_home(request) if self._settings.disable_auth else await self._signed_in(request)
+        if isinstance(entrant, Identity) and not is_harmless(request) and is_cross_site(request, self._settings):
+            entrant = CROSS_SITE
+        if isinstance(entrant, Refusal):
+            return await _answer(request, entrant)(scope, receive, send)
+        introduce(scope, entrant)
         return await self._app(scope, receive, send)
 
-    def _at_home(self, request: Request) -> Identity | Response:
-        """Without sign-in there is one identity, for whoever sits at this machine."""
+    def _at_home(self, request: Request) -> Identity | Refusal:
+        """Without sign-in there is one identity: the person at this machine."""
         if self._settings.on_loopback and not is_local(request):
-            return reply(403, "Without sign-in, /admin answers only to a browser on this machine")
+            return NOT_LOCAL
         return DEVELOPER
 
-    async def _signed_in(self, request: Request) -> Identity | Response:
-        """Who signed in, by the token alone: other headers that name somebody can be forged."""
+    async def _signed_in(self, request: Request) -> Identity | Refusal:
+        """Who signed in, by the token alone: other headers that name a person can be forged."""
         if self._access is None:
             self._say_what_is_missing()
-            return reply(500, "Server misconfiguration")
-        found = await self._access.identify(request.headers.getlist(self._access.header), now=clock.now())
-        if isinstance(found, Identity):
-            return found
-        if found.because:
-            logger.info("sign-in refused", because=found.because)
-        return reply(found.status, found.error, LATER if found.status == 503 else None)
+            return NOT_CONFIGURED
+        entrant = await self._access.identify(request.headers.getlist(self._access.header), now=clock.now())
+        if isinstance(entrant, Refusal) and entrant.because:
+            logger.info("sign-in refused", because=entrant.because)
+        return entrant
 
     def _say_what_is_missing(self) -> None:
         if self._tick() < self._silent_until:
@@ -78,12 +85,26 @@ class AdminGate:
         logger.error("/admin is closed: no sign-in is configured", missing=", ".join(self._settings.sign_in_lacks))
 
 
-def is_local(request: Request) -> bool:
-    """Whether the visitor sits at this machine, whatever a proxy or a forged DNS name makes it look like.
+def _answer(request: Request, refusal: Refusal) -> Response:
+    """A page for a browser, JSON for a program. Neither tells how sign-in is configured."""
+    headers = LATER if refusal.status == 503 else None
+    is_page = wants_html(request) and not request.url.path.startswith("/admin/api/")
+    if not is_page:
+        return reply(refusal.status, refusal.error, headers)
+    if refusal.status == 503:
+        return page(request, "try_later.html", status=503, headers=headers)
+    return page(request, "admin_closed.html", status=refusal.status, code=refusal.status, error=refusal.error)
 
+
+def is_local(request: Request) -> bool:
+    """Whether the request comes from this machine itself, and through no proxy on it.
+
+    Browsers speak HTTP/1.1; nginx speaks 1.0 to what is behind it, and by default adds no header of its own.
     A page elsewhere can point its own name at 127.0.0.1, but then the Host header still carries that name.
     """
-    if any(FORWARDED.fullmatch(name) for name in request.headers):
+    if request.scope.get("http_version") == "1.0":
+        return False
+    if any(FORWARDED.fullmatch(name.replace("_", "-")) for name in request.headers):
         return False
     hosts = request.headers.getlist("host")
     return _is_loopback(request.client) and len(hosts) == 1 and LOOPBACK.fullmatch(hosts[0]) is not None

@@ -15,14 +15,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gna import ids, log, metrics
 from gna.web.errors import answer
+from gna.web.protocol import body_deadline
 
 logger = log.get(__name__)
 
+# Anyone may send these: a megabyte of JSON or of a form would hold the event loop for half a second.
+MAX_PUBLIC_BODY = 64 * 1024
 MAX_BODY = 1024 * 1024
+# Admins write campaigns; hubs send whole feeds, of which only a digest is computed.
+LARGE_BODIES = ("/admin/", "/api/feed/webhook")
 # The addresses that take files, behind the gate of the admins.
-UPLOADS, MAX_UPLOAD = ("/admin/api/subscribers/import", "/admin/import"), 256 * 1024 * 1024
-BODY_WITHIN = 30
-TOO_SLOW = f"The body did not come within {BODY_WITHIN} seconds"
+UPLOADS = ("/admin/api/subscribers/import", "/admin/import")
+MAX_UPLOAD = 256 * 1024 * 1024
+# Parsing the parameters of a type costs a microsecond for each of its semicolons, on the event loop.
+MAX_TYPE = 1024
+# Python before 3.11.10 takes quadratic time to read the escapes in a cookie (CVE-2024-7592), and FastAPI
+# reads the cookies of every request. Ours have no escapes: longer cookies that have some are ignored.
+MAX_ESCAPED_COOKIE = 1024
+TOO_SLOW = "The body did not come in time"
+# The rest of a refused body is not waited for.
+CLOSE = {"Connection": "close"}
 HEAD = "gna.head"
 # What nginx writes for a visitor who left before the answer.
 GONE = 499
@@ -58,6 +70,7 @@ class Edge:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         began, request_id = time.perf_counter(), _request_id(scope)
+        scope = _without_costly_cookies(scope)
         # A HEAD is answered as a GET without its body; links that act look whether it was one.
         head = scope["method"] == "HEAD"
         if head:
@@ -75,9 +88,10 @@ class Edge:
             await send(message)
 
         try:
-            most = MAX_UPLOAD if scope["path"] in UPLOADS else MAX_BODY
-            announced = _announced_length(scope)
-            await self._app(scope, _limited(receive, most, announced), send_dressed)
+            if _header_size(scope, b"content-type") > MAX_TYPE:
+                raise HTTPException(415, f"The Content-Type is longer than {MAX_TYPE} bytes")
+            limited = _limited(receive, _largest_body(scope["path"]), _announced_length(scope))
+            await self._app(scope, limited, send_dressed)
         except ClientDisconnect:
             pass  # nobody is left to answer
         except Exception as error:
@@ -116,6 +130,26 @@ def _request_id(scope: Scope) -> str:
     return given if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", given) else ids.new()
 
 
+def _header_size(scope: Scope, name: bytes) -> int:
+    """The length of a header, all its lines together."""
+    return sum(len(value) for key, value in scope["headers"] if key == name)
+
+
+def _without_costly_cookies(scope: Scope) -> Scope:
+    cookies = [value for name, value in scope["headers"] if name == b"cookie"]
+    is_costly = any(b"\\" in value for value in cookies) and sum(map(len, cookies)) > MAX_ESCAPED_COOKIE
+    if not is_costly:
+        return scope
+    kept = [header for header in scope["headers"] if header[0] != b"cookie"]
+    return {**scope, "headers": kept}
+
+
+def _largest_body(path: str) -> int:
+    if path in UPLOADS:
+        return MAX_UPLOAD
+    return MAX_BODY if path.startswith(LARGE_BODIES) else MAX_PUBLIC_BODY
+
+
 def _announced_length(scope: Scope) -> int:
     length = dict(scope["headers"]).get(b"content-length", b"0").lstrip(b"0")
     return int(length[:20]) if length.isdigit() else 0
@@ -126,23 +160,27 @@ def _too_large(most: int) -> str:
 
 
 def _limited(receive: Receive, most: int = MAX_BODY, announced: int = 0) -> Receive:
-    """A body is counted as it comes, and must come; after its end there is only the visitor's leaving to wait for."""
-    received, complete = 0, False
+    """Bound a body's size, and the time in which it must come. After its end, only a disconnect can follow."""
+    received = 0
+    is_complete = False
+    began: float | None = None
 
     async def counted() -> Message:
-        nonlocal received, complete
+        nonlocal received, is_complete, began
         if announced > most:
-            # Said inside, so that a site that may call us can read it; the rest of the body is not waited for.
-            raise HTTPException(413, _too_large(most), {"Connection": "close"})
+            # Raised here, inside CORS, so that a site that may call us can read the answer.
+            raise HTTPException(413, _too_large(most), CLOSE)
+        began = began or asyncio.get_running_loop().time()
+        deadline = None if is_complete else body_deadline(began, received)
         try:
-            async with asyncio.timeout(None if complete else BODY_WITHIN):
+            async with asyncio.timeout_at(deadline):
                 message = await receive()
         except TimeoutError:
-            raise HTTPException(408, TOO_SLOW) from None
+            raise HTTPException(408, TOO_SLOW, CLOSE) from None
         received += len(message.get("body", b""))
-        complete = not message.get("more_body", False)
+        is_complete = not message.get("more_body", False)
         if received > most:
-            raise HTTPException(413, _too_large(most))
+            raise HTTPException(413, _too_large(most), CLOSE)
         return message
 
     return counted

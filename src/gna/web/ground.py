@@ -17,6 +17,7 @@ from gna.errors import DatabaseAway
 from gna.limits import Limits
 from gna.mail.render import Frame
 from gna.subscribers.signup import Site
+from gna.web.write_probe import WriteProbe
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +26,7 @@ T = TypeVar("T")
 PATIENCE = 10
 
 
-def _nobody(_: str) -> None:
+def _no_engine(_: str) -> None:
     """No engine runs in this process; a worker finds the row by the clock."""
 
 
@@ -35,7 +36,9 @@ class Ground:
 
     settings: Settings
     db: Database
-    ring: Callable[[str], None] = _nobody
+    ring: Callable[[str], None] = _no_engine
+    # After a random wait, whether or not there is work: for requests that must not tell who is subscribed.
+    ring_soon: Callable[[str], None] = _no_engine
     # The server was told to stop: answers that would go on for long end now.
     leaving: threading.Event = field(default_factory=threading.Event)
 
@@ -54,6 +57,11 @@ class Ground:
         """Who asked how often; shared by all processes that know the same Redis."""
         redis = self.settings.redis_url
         return Limits(redis.get_secret_value() if redis else None, key=self.secret or "")
+
+    @cached_property
+    def write_probe(self) -> WriteProbe:
+        """Whether the database can be written; all requests share the answer."""
+        return WriteProbe(self.db)
 
     @property
     def secret(self) -> str | None:

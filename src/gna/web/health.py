@@ -1,4 +1,4 @@
-"""Is it alive, does the database answer, and what has it counted?"""
+"""Is it alive, can the database be read and written, and what has it counted?"""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -19,10 +19,11 @@ async def health() -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/healthz", summary="Does the database answer?", responses={503: {"description": "It does not"}})
+@router.get("/healthz", summary="Can the database be read and written?", responses={503: {"description": "It cannot"}})
 async def healthz(request: Request) -> JSONResponse:
-    """200 when the database answers, 503 when it does not."""
+    """200 when the database can be read and written, 503 when it cannot."""
     await ground(request).look(answers)
+    await ground(request).write_probe.check()
     return JSONResponse({"status": "ok", "database": "ok"})
 
 

@@ -27,6 +27,10 @@ REASONS = (
     "Nickname must not start or end with a space",
     "Nickname contains characters that cannot be shown",
     "The form cannot be read: its charset is wrong",
+    "Invalid token",
+    "Token expired",
+    "Without sign-in, /admin answers only to a browser on this machine",
+    "Another site must not change anything here",
 )
 
 

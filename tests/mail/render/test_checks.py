@@ -18,7 +18,7 @@ def message(body: str, code: str) -> str:
 
 def test_a_good_draft_has_no_findings() -> None:
     body = 'Hi {{ nickname | you }}: <a href="https://example.org/">x</a> <img src="https://example.org/a.png" alt="">'
-    assert codes(body, preheader="For {{ nickname }}", body_text="{{ unsubscribe_url }}") == []
+    assert codes(body, preheader="For {{ nickname | you }}", body_text="{{ unsubscribe_url }}") == []
 
 
 @pytest.mark.parametrize("empty", ["", " \n", "<p></p>", "<script>x</script>", "&nbsp;"])
@@ -39,7 +39,7 @@ def test_an_unknown_field_is_an_error_wherever_it_stands(place: str) -> None:
     assert "{{ foo }}" in found[0].message
 
 
-@pytest.mark.parametrize("body", ["<div>" * 9999, '<p style="color:{{ nickname }}">x</p>'])
+@pytest.mark.parametrize("body", ["<div>" * 9999, '<p style="color:{{ email }}">x</p>'])
 def test_a_body_that_cannot_be_composed_is_an_error(body: str) -> None:
     assert codes(body) == ["unusable_body"]
 
@@ -135,3 +135,36 @@ def test_what_markdown_hides_is_found_all_the_same() -> None:
     assert codes("Hello *|FNAME|* there", body_format=Format.MARKDOWN) == ["unresolved_field"]
     assert codes("![](https://example.org/a.png) text", body_format=Format.MARKDOWN) == ["missing_alt"]
     assert codes("![A hill](https://example.org/a.png)", body_format=Format.MARKDOWN) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"body": "Hi {{ nickname }},"},
+        {"body": "Hi {{nickname|}},"},
+        {"subject": "{{ nickname }}, news"},
+        {"preheader": "For {{ nickname }}"},
+        {"body_text": "Hi {{ nickname }}"},
+    ],
+)
+def test_a_nickname_without_a_fallback_is_a_warning(said: dict[str, str]) -> None:
+    draft = Draft(**{"subject": "News", "body": "<p>Hello</p>"} | said)  # type: ignore[arg-type]
+    [finding] = check(draft, FRAME)
+    assert (finding.level, finding.code) == (Level.WARNING, "missing_fallback")
+    assert "{{ nickname | friend }}" in finding.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Hi {{ nickname }} and {{ unknownthing }}",
+        "{{ unknownthing }} before {{ nickname }}",
+        "Hi {{ nickname }}, {{ not closed",
+    ],
+)
+def test_a_missing_fallback_is_told_beside_a_field_that_cannot_be_read(body: str) -> None:
+    assert codes(body) == ["unknown_field", "missing_fallback"]
+
+
+def test_other_fields_need_no_fallback() -> None:
+    assert codes("<p>{{ email }} {{ profile_url }} {{ unsubscribe_url }} {{ nickname | you }}</p>") == []

@@ -92,7 +92,7 @@ def test_a_style_keeps_what_clients_understand(written: str, kept: str | None) -
     ],
 )
 def test_a_link_leads_to_the_same_place_from_everywhere(link: str, leads: str) -> None:
-    assert clean(f'<a href="{link}">x</a>') == f'<a href="{leads}">x</a>'
+    assert clean(f'<a href="{link}">x</a>') == f'<a class="link" href="{leads}">x</a>'
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from gna.mail.render.checks import Finding, Level, check
 from gna.mail.render.draft import Draft, Format
 from gna.mail.render.fields import check_fields
 from gna.mail.render.template import Frame
+from gna.mail.render.written import markdown_to_html
 
 __all__ = [
     "Draft",
@@ -18,5 +19,6 @@ __all__ = [
     "compose",
     "excerpt",
     "headline",
+    "markdown_to_html",
     "reading",
 ]

@@ -6,6 +6,7 @@ from gna.mail.content import Content
 from gna.mail.footer import WORDS, with_footer
 from gna.mail.render.draft import Draft
 from gna.mail.render.fields import WORD_JOINER, Field, Words, without_slots
+from gna.mail.render.pictures import sized
 from gna.mail.render.template import Frame, Page, page
 from gna.mail.render.written import Written
 
@@ -16,21 +17,30 @@ PREVIEW = 120
 PADDING = "&#847;&zwnj;&nbsp;" * 90
 
 
-def compose(draft: Draft, frame: Frame) -> Content:
-    """The mail that a draft becomes, with a slot for each merge field; the same for the same draft and frame."""
-    return composed(Written(draft, frame.base_url), draft, frame)
+def compose(draft: Draft, frame: Frame, *, forgiving: bool = False) -> Content:
+    """The mail that a draft becomes, with a slot for each merge field; the same for the same draft and frame.
+
+    `forgiving` is for previews: a field that is unknown or half typed is shown as it stands.
+    """
+    return composed(Written(draft, frame.base_url, forgiving=forgiving), draft, frame)
 
 
 def composed(written: Written, draft: Draft, frame: Frame) -> Content:
     """The mail, of what was made of the draft already."""
     around = page(frame)
     content = Content(
-        subject=written.words.put_back(written.subject, lambda field: field.slot),
+        subject=_subject(written),
         html=_html(draft, frame, written, around),
         text=_text(draft, frame, written, around),
     )
     # An operator's template may lack the links; whoever looks at a preview shall see them too.
     return with_footer(content, frame.language)
+
+
+def _subject(written: Written) -> str:
+    # Braces that are no field of ours stand in the subject of a preview alone.
+    harmless = without_slots(written.subject, "{" + WORD_JOINER)
+    return written.words.put_back(harmless, lambda field: field.slot)
 
 
 def _html(draft: Draft, frame: Frame, written: Written, around: Page) -> str:
@@ -39,7 +49,7 @@ def _html(draft: Draft, frame: Frame, written: Written, around: Page) -> str:
     values = {
         "archive_url": escape(draft.archive_url or frame.base_url),
         "base_url": escape(frame.base_url),
-        "content": written.html,
+        "content": sized(written.html, around.column),
         "footer": _footer(draft, frame, words),
         "language": frame.language if frame.language in HELLO else "en",
         "preheader": escape(preheader) + padding,

@@ -9,7 +9,7 @@ from gna.errors import Refused
 from gna.mail.render.allowed import names
 from gna.mail.render.campaign import composed
 from gna.mail.render.draft import Draft, Format
-from gna.mail.render.fields import WRITTEN, check_fields
+from gna.mail.render.fields import WRITTEN, check_fields, readable_fields
 from gna.mail.render.links import absolute, is_relative, links, why_broken
 from gna.mail.render.nesting import TAG
 from gna.mail.render.template import Frame
@@ -25,6 +25,7 @@ MISSED = names(
     "applet audio base button canvas embed form frame frameset iframe input link math object script select svg",
     "template textarea video",
 )
+NO_FALLBACK = "{{ nickname }} is empty for readers without a nickname; write {{ nickname | friend }} instead."
 CODE = re.compile(r"<(pre|code|kbd|samp)\b.*?</\1>", re.DOTALL)
 STARRED = re.compile(r"\*\|[\w: ]{1,40}\|\*")
 PICTURE = re.compile(r'<img(?: [^\s="<>/]+="[^"]*")*>')
@@ -63,6 +64,9 @@ def _findings(draft: Draft, frame: Frame) -> Iterator[Finding]:
     if len(draft.subject.strip()) > LONGEST_SUBJECT:
         told = f"The subject has {len(draft.subject.strip())} characters"
         yield _warning("long_subject", f"{told}; inboxes show at most {LONGEST_SUBJECT}, so make it shorter.")
+    fields = [field for text in draft.texts for field in readable_fields(text)]
+    if any(field.name == "nickname" and not field.fallback for field in fields):
+        yield _warning("missing_fallback", NO_FALLBACK)
     try:
         for text in draft.texts:
             check_fields(text)

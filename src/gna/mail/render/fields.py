@@ -7,6 +7,7 @@ import hashlib
 import html
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from gna.errors import Refused
@@ -33,6 +34,15 @@ class Field(NamedTuple):
         return f"{{{{ {self.name} | {self.fallback} }}}}" if self.fallback else f"{{{{ {self.name} }}}}"
 
 
+def readable_fields(text: str) -> list[Field]:
+    """The merge fields of a text that can be read; all others are left out."""
+    fields = []
+    for found in WRITTEN.finditer(text):
+        with suppress(Refused):
+            fields.append(_read(text, found, KNOWN, decode=False))
+    return fields
+
+
 def check_fields(text: str) -> None:
     """Refuse a text with a merge field that we do not know."""
     for found in WRITTEN.finditer(text):
@@ -40,17 +50,36 @@ def check_fields(text: str) -> None:
 
 
 class Words:
-    """The words that stand for fields while a text is worked on; the same for the same texts."""
+    """The words that stand for fields while a text is worked on; the same for the same texts.
 
-    def __init__(self, *texts: str, known: frozenset[str] = KNOWN) -> None:
+    With `forgiving`, a field that cannot be read stays in the text as it was typed.
+    """
+
+    def __init__(
+        self,
+        *texts: str,
+        known: frozenset[str] = KNOWN,
+        forgiving: bool = False,
+    ) -> None:
         self._known = known
+        self._forgiving = forgiving
         self._stem = _stem(texts)
         self._fields: dict[Field, str] = {}
         self._found = re.compile(rf"{self._stem}(\d+)z")
 
     def hold(self, text: str, *, decode: bool = False) -> str:
         """The text with words for its fields; `decode` where it is HTML, in which a fallback is written in entities."""
-        return WRITTEN.sub(lambda found: self.word(_read(text, found, self._known, decode=decode)), text)
+
+        def held(found: re.Match[str]) -> str:
+            try:
+                field = _read(text, found, self._known, decode=decode)
+            except Refused:
+                if not self._forgiving:
+                    raise
+                return found[0]
+            return self.word(field)
+
+        return WRITTEN.sub(held, text)
 
     def word(self, field: Field) -> str:
         """The word for a field."""

@@ -63,12 +63,22 @@ def sanitised(html: str, words: Words, base_url: str) -> str:
 
 
 def _marked(tag: re.Match[str]) -> str:
-    """The tag, marked if it has colours of its own, so that a template can keep it readable in the dark."""
-    ground, ink = GROUND.search(tag[2]), INK.search(tag[2])
-    if not ground and not ink:
-        return tag[0]
-    mark = "own" if ground and ink else "light" if ground else "inked"
-    return f'<{tag[1]} class="{mark}"{tag[2]}>'
+    """The tag, marked if it has colours of its own, so that a template can keep it readable in the dark.
+
+    A link that lacks one of the two is marked as well: Outlook understands no `:not(.own)`.
+    """
+    marks = _marks(has_ground=bool(GROUND.search(tag[2])), has_ink=bool(INK.search(tag[2])))
+    if tag[1] == "a" and "own" not in marks:
+        marks.append("link")
+    return f'<{tag[1]} class="{" ".join(marks)}"{tag[2]}>' if marks else tag[0]
+
+
+def _marks(*, has_ground: bool, has_ink: bool) -> list[str]:
+    if has_ground and has_ink:
+        return ["own"]
+    if has_ground:
+        return ["light"]
+    return ["inked"] if has_ink else []
 
 
 def _why_not(name: str, value: str, words: Words) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from gna.errors import CannotStart, Refused
 from gna.mail.footer import COMMENT
 from gna.mail.render.fields import KNOWN, Field, Words
+from gna.mail.render.pictures import column_width
 
 # What a template may name besides what publishers may.
 OURS = frozenset(
@@ -48,6 +49,8 @@ class Page:
     kept: str
     words: Words
     greeting: Field | None
+    # How wide the column of the content is, in pixels.
+    column: int
 
 
 def page(frame: Frame) -> Page:
@@ -73,7 +76,10 @@ def compiled(template: str) -> Page:
     if "content" not in {field.name for field in fields}:
         raise Refused("it lacks {{ content }}, the place of what the publisher writes")
     kept = "".join(found[0] for found in KEPT.finditer(html))
-    return Page(KEPT.sub("", html), kept, words, next((field for field in fields if field.name == "greeting"), None))
+    greeting = next((field for field in fields if field.name == "greeting"), None)
+    content = next(field for field in fields if field.name == "content")
+    column = column_width(html.partition(words.word(content))[0])
+    return Page(KEPT.sub("", html), kept, words, greeting, column)
 
 
 @lru_cache

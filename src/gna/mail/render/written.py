@@ -1,6 +1,7 @@
 """What a publisher wrote, as the parts of a mail that belong to nobody yet."""
 
 from functools import cached_property
+from html import escape
 
 from gna.errors import Refused
 from gna.lines import shortened
@@ -21,10 +22,10 @@ MOST_MATCHES, MOST_DECLARED = 5_000_000, 1_500_000
 class Written:
     """The parts of a draft, each made when it is asked for, with words in place of the merge fields."""
 
-    def __init__(self, draft: Draft, base_url: str) -> None:
+    def __init__(self, draft: Draft, base_url: str, *, forgiving: bool = False) -> None:
         self._draft = draft
         self._base_url = base_url
-        self.words = Words(*map(printable, draft.texts))
+        self.words = Words(*map(printable, draft.texts), forgiving=forgiving)
 
     @property
     def subject(self) -> str:
@@ -58,7 +59,7 @@ class Written:
     def as_html(self) -> str:
         """The body as HTML, whatever is in it."""
         body = self.words.hold(printable(self._draft.body), decode=True)
-        return _from_markdown(body) if self._draft.body_format is Format.MARKDOWN else body
+        return from_markdown(body) if self._draft.body_format is Format.MARKDOWN else body
 
     @cached_property
     def unchecked(self) -> str:
@@ -68,7 +69,16 @@ class Written:
         return _inlined(html)
 
 
-def _from_markdown(text: str) -> str:
+def markdown_to_html(text: str) -> str:
+    """The HTML that a Markdown body becomes, with its merge fields; for an author who goes on in HTML."""
+    text = printable(text)
+    words = Words(text, forgiving=True)
+    rendered = from_markdown(words.hold(text, decode=True))
+    return words.put_back(rendered, lambda field: escape(field.slot, quote=False)).strip()
+
+
+def from_markdown(text: str) -> str:
+    """Markdown as HTML, with what raw HTML is in it; what would take minutes is refused."""
     from markdown_it import MarkdownIt
 
     if len(text) > LONGEST_MARKDOWN:

@@ -8,6 +8,15 @@ EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 # Go writes `2020-02-10 23:07:16.194843 +0100 CET`, Ruby `2023-03-24 10:23:10 UTC`.
 SPOKEN = re.compile(r"([0-9-]{10})[T ]([0-9:.]{5,20}) ?(UTC|GMT|[+-][0-9]{2}:?[0-9]{2})(?: .*)?")
 
+# Whether a cell is a date is asked more often than which: `12/31/2024` may have its month first.
+DATE = re.compile(
+    r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}\b.*"
+    r"|[0-9]{1,2}[-/.] ?[0-9]{1,2}[-/.] ?(?:[0-9]{4}|[0-9]{2})\b.*"
+    r"|(?:[A-Za-z]{3,9},? )?[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{4}\b.*"
+    r"|(?:[A-Za-z]{3,9},? )?[0-9]{1,2}\.? [A-Za-zäéû]{3,10}\.? [0-9]{4}\b.*"
+    # Seconds or milliseconds since 1970.
+    r"|[0-9]{10}|[0-9]{13}"
+)
 DOTTED = re.compile(r"([0-9]{1,2})\. ?([0-9]{1,2})\. ?([0-9]{4})((?: .*)?)")
 
 
@@ -23,6 +32,11 @@ def past(text: str, *, latest: datetime) -> datetime | None:
     """The moment, unless it cannot be true."""
     found = moment(text)
     return found if found and EARLIEST <= found <= latest else None
+
+
+def is_date(text: str) -> bool:
+    """Whether the text is a date in one of the usual ways of writing, even if it does not say which."""
+    return DATE.fullmatch(text) is not None
 
 
 def undotted(text: str) -> str:

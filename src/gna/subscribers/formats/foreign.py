@@ -9,6 +9,7 @@ from typing import Any
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.cells import Unpack
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
+from gna.subscribers.formats.leaving import Meanings, PlacedSign, Sign, gravest, sign_of, signs_of_unknown
 from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
 from gna.subscribers.formats.person import (
     ENDED,
@@ -18,6 +19,7 @@ from gna.subscribers.formats.person import (
     Person,
     Read,
     Standing,
+    one_line,
     padded,
 )
 from gna.subscribers.formats.proposal import Guess
@@ -26,23 +28,9 @@ from gna.subscribers.formats.proposal import Guess
 Marks = Callable[[Sequence[str]], tuple[Standing, datetime | None]]
 
 LONGEST_NICKNAME = 50
-# What is said in two columns of one row: the graver counts.
-GRAVITY = (Standing.ACTIVATED, Standing.UNCONFIRMED, Standing.UNSUBSCRIBED, Standing.CLEANED)
+# Columns of our own format that no other product has.
+OURS = frozenset({"email", "nickname", "activated_at", "ocd_ids", "lists"})
 WAITS = frozenset({Standing.UNCONFIRMED, Standing.PENDING})
-
-
-@dataclass(frozen=True)
-class Sign:
-    """A column that says how the person stands: its values, and what any other value means."""
-
-    columns: tuple[str, ...]
-    says: Mapping[str, Standing]
-    otherwise: Standing = Standing.UNCONFIRMED
-
-    @property
-    def is_status(self) -> bool:
-        """Whether the column is one of words, and not of dates, numbers or yes and no."""
-        return {"active", "unsubscribed"} <= self.says.keys()
 
 
 @dataclass(frozen=True)
@@ -51,6 +39,9 @@ class Product:
 
     name: str
     marks: tuple[frozenset[str], ...] = ()
+    # Names that other products have too, spelled exactly as this product does. They only count where every other
+    # column is about something else than leaving, since those of this product are all in `technical` and `signs`.
+    marks_as_spelled: tuple[frozenset[str], ...] = ()
     signs: tuple[Sign, ...] = ()
     activated: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
@@ -60,14 +51,25 @@ class Product:
     keeps_others: bool = True
     technical: frozenset[str] = frozenset()
     localised: bool = False
+    # How the product calls the column of addresses, where no other product calls it so.
+    address_column: str = ""
+    # An unknown product: columns that say who left are found by their names, and a person is asked about their values.
+    signs_by_name: bool = False
 
     def wrote(self, header: Header) -> bool:
         """Whether the columns are this product's."""
-        return any(mark.issubset(header.keys) for mark in self.marks)
+        if any(mark.issubset(header.keys) for mark in self.marks):
+            return True
+        if not any(mark.issubset(header.names) for mark in self.marks_as_spelled):
+            return False
+        known = self.technical.union(*(sign.columns for sign in self.signs))
+        return not any(key in OURS or sign_of(key) for key in header.keys if key not in known)
 
     def address(self, header: Header) -> int | None:
         """Where the address stands; a localised header may call it anything, but puts it first."""
         found = header.address()
+        if found is None and self.address_column:
+            found = header.at(self.address_column)
         return 0 if found is None and self.localised else found
 
 
@@ -81,19 +83,26 @@ class Names:
 
 
 def reader(
-    product: Product, header: Header, address: int, *, latest: datetime, default: Standing = Standing.ACTIVATED
+    product: Product,
+    header: Header,
+    address: int,
+    *,
+    latest: datetime,
+    default: Standing = Standing.ACTIVATED,
+    answers: Mapping[str, Meanings] | None = None,
 ) -> Read:
     """Read this product's rows."""
     width = len(header.keys)
     names = _names(product, header, address)
-    marked = marks(product, header, latest=latest, default=default)
-    activated = _places(header, product.activated)
+    signs = placed_signs(product, header, address, answers or {})
+    marked = marks(product, header, signs, latest=latest, default=default)
+    activated = _places(header, product.activated) + _dates_of_agreement(product, signs)
     attributes = _attributes_reader(product, header, address, names)
 
     def read(cells: Sequence[str]) -> Person:
         cells = padded(cells, width)
         standing, ended_at = marked(cells)
-        nickname = None if names.nickname is None else cells[names.nickname].strip() or None
+        nickname = None if names.nickname is None else one_line(cells[names.nickname]) or None
         found = attributes(cells)
         if nickname and len(nickname) > LONGEST_NICKNAME:
             found.setdefault("name", nickname[:LONGEST_VALUE])
@@ -115,20 +124,18 @@ def reader(
 def marks(
     product: Product,
     header: Header,
+    signs: Sequence[PlacedSign],
     *,
     latest: datetime,
     default: Standing = Standing.ACTIVATED,
-    but: int | None = None,
 ) -> Marks:
-    """What this product's rows say of who left, bounced or never confirmed; one column may be left to others."""
+    """What rows say by these signs of who left, bounced or never confirmed."""
     width = len(header.keys)
-    signs = [(at, sign) for at, sign in _signs(product, header) if at != but]
     ended = _places(header, product.ended)
 
     def marked(cells: Sequence[str]) -> tuple[Standing, datetime | None]:
         cells = padded(cells, width)
-        said = [sign.says.get(cells[at].strip().casefold(), sign.otherwise) for at, sign in signs]
-        standing = max(said, key=GRAVITY.index, default=default)
+        standing = gravest((sign.standing(cells) for sign in signs), default)
         return standing, _first(cells, ended, latest) if standing in ENDED else None
 
     return marked
@@ -138,7 +145,7 @@ def guesses(product: Product, header: Header, address: int) -> list[Guess]:
     """What each column is for this product."""
     names = _names(product, header, address)
     plain = dict(_plain(product, header, address, names))
-    signs = dict(_signs(product, header))
+    signs = {placed.at: placed.sign for placed in placed_signs(product, header, address, {})}
     since = next(iter(_places(header, product.activated)), None)
     known = {since: Target.ACTIVATED_AT, names.nickname: Target.NICKNAME, address: Target.EMAIL}
 
@@ -153,8 +160,27 @@ def guesses(product: Product, header: Header, address: int) -> list[Guess]:
     return [guess(at, key) for at, key in enumerate(header.keys)]
 
 
-def _signs(product: Product, header: Header) -> list[tuple[int, Sign]]:
-    return [(at, sign) for sign in product.signs if (at := header.at(*sign.columns)) is not None]
+def placed_signs(
+    product: Product, header: Header, address: int | None, answers: Mapping[str, Meanings]
+) -> list[PlacedSign]:
+    """The columns of this header that say who left, bounced or agreed."""
+    if product.signs_by_name:
+        names = None if address is None else _names(product, header, address)
+        parts = (names.nickname, names.first, names.last) if names else ()
+        return signs_of_unknown(header, answers, but=[address, *parts, *_places(header, product.activated)])
+    placed = []
+    for sign in product.signs:
+        at = header.at(*sign.columns)
+        if at is not None:
+            placed.append(PlacedSign(at, sign))
+    return placed
+
+
+def _dates_of_agreement(product: Product, signs: Sequence[PlacedSign]) -> list[int]:
+    """Columns of an unknown product that may say when the person agreed."""
+    if not product.signs_by_name:
+        return []
+    return [placed.at for placed in signs if placed.sign.date is Standing.ACTIVATED]
 
 
 def _names(product: Product, header: Header, address: int) -> Names:
@@ -188,11 +214,12 @@ def _attributes_reader(
 ) -> Callable[[Sequence[str]], dict[str, Any]]:
     unpacked = [(at, product.unpack[key]) for at, key in enumerate(header.keys) if key in product.unpack]
     plain = _plain(product, header, address, names)
+    names_at = {names.first, names.last}
 
     def attributes(cells: Sequence[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for at, name in plain:
-            if value := cells[at].strip():
+            if value := one_line(cells[at]) if at in names_at else cells[at].strip():
                 found.setdefault(name, value[:LONGEST_VALUE])
         for at, unpack in unpacked:
             if value := cells[at].strip():
@@ -206,6 +233,8 @@ def _plain(product: Product, header: Header, address: int, names: Names) -> list
     """The columns that become attributes as they are, and their names."""
     used = {*product.activated, *product.ended, *product.unpack, *product.dropped, *product.technical}
     used.update(column for sign in product.signs for column in sign.columns)
+    if product.signs_by_name:
+        used.update(header.keys[placed.at] for placed in placed_signs(product, header, address, {}))
     parts = {names.first: "first_name", names.last: "last_name"}
     return [
         (at, parts.get(at) or product.renamed.get(key) or name[:LONGEST_NAME])

@@ -31,6 +31,8 @@ class Header:
 
     names: tuple[str, ...]
     keys: tuple[str, ...]
+    # The columns with a word of leaving among their values.
+    with_words_of_leaving: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, cells: Sequence[str]) -> "Header":

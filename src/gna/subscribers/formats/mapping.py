@@ -1,18 +1,21 @@
 """What each column of a file is, as a person says it; and what holds for everybody in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from gna.errors import Refused
 from gna.subscribers.formats.header import Header
+from gna.subscribers.formats.leaving import MEANINGS, Meanings
 from gna.subscribers.formats.person import LONGEST_NAME, MOST_ATTRIBUTES, Standing
+from gna.subscribers.formats.words import loose
 from gna.subscribers.lists import parse_list_key
 from gna.subscribers.table import STORABLE
 
 STATUSES = {"activated": Standing.ACTIVATED, "pending": Standing.PENDING}
 MOST_LISTS = 20
+MOST_VALUES = 1000
 
 
 class Target(StrEnum):
@@ -28,8 +31,8 @@ class Target(StrEnum):
     IGNORE = "ignore"
 
 
-# The parts of a name may stand in several columns, and there are many attributes.
-ONCE = (Target.EMAIL, Target.STATUS, Target.ACTIVATED_AT, Target.OCD_IDS, Target.LISTS)
+# The parts of a name may stand in several columns, several may say who left, and there are many attributes.
+ONCE = (Target.EMAIL, Target.ACTIVATED_AT, Target.OCD_IDS, Target.LISTS)
 
 
 @dataclass(frozen=True)
@@ -69,21 +72,45 @@ class Mapping:
     columns: tuple[Column, ...] | None = None
     default: Standing = Standing.ACTIVATED
     lists: tuple[str, ...] = ()
+    # By the name of a column: what its values mean that are not known here.
+    values: dict[str, Meanings] = field(default_factory=dict)
+    # The columns that were not mentioned. What they say of who left must be understood before the import starts.
+    unmentioned: frozenset[int] = field(default=frozenset(), compare=False)
 
     @classmethod
     def parse(cls, said: object, header: Sequence[str]) -> "Mapping":
         """Check what was said of a file with this header: of its columns by their names, or of all in their order."""
-        if not isinstance(said, dict) or set(said) - {"columns", "status", "lists"}:
-            raise Refused("The mapping must be an object with columns, status and lists")
-        columns = None if said.get("columns") is None else checked(_columns(said["columns"], Header.of(header)))
-        return cls(columns, _default(said.get("status") or "Activated"), _lists(said.get("lists") or []))
+        if not isinstance(said, dict) or set(said) - {"columns", "status", "lists", "values"}:
+            raise Refused("The mapping must be an object with columns, values, status and lists")
+        named, names = said.get("columns"), Header.of(header)
+        columns = None if named is None else checked(_columns(named, names))
+        mentioned = named if isinstance(named, dict) else {*names.names}
+        values = _values(said.get("values") or {})
+        for column in values:
+            if column not in names.names:
+                raise Refused(f'The values of a column "{column}" are explained, but the file has no such column')
+        return cls(
+            columns,
+            _default(said.get("status") or "Activated"),
+            _lists(said.get("lists") or []),
+            values,
+            frozenset(at for at, name in enumerate(names.names) if name not in mentioned),
+        )
 
     def stored(self) -> dict[str, Any] | None:
         """As it lies in the database: nothing, if nothing was said."""
         if self == AS_IT_IS:
             return None
         columns = None if self.columns is None else [str(column) for column in self.columns]
-        return {"columns": columns, "status": self.default.capitalize(), "lists": list(self.lists)}
+        stored = {"columns": columns, "status": self.default.capitalize(), "lists": list(self.lists)}
+        if not self.values:
+            return stored
+        words = {standing: word for word, standing in MEANINGS.items()}
+        values = {
+            column: {value: words[standing] for value, standing in meanings.items()}
+            for column, meanings in self.values.items()
+        }
+        return stored | {"values": values}
 
     @classmethod
     def restored(cls, stored: dict[str, Any] | None) -> "Mapping":
@@ -92,7 +119,9 @@ class Mapping:
             return AS_IT_IS
         said = stored["columns"]
         columns = None if said is None else tuple(Column.parse(one, header="") for one in said)
-        return cls(columns, _default(stored["status"]), tuple(stored["lists"]))
+        # An import that was stored by an earlier version has no values.
+        values = _values(stored.get("values", {}))
+        return cls(columns, _default(stored["status"]), tuple(stored["lists"]), values)
 
 
 AS_IT_IS = Mapping()
@@ -136,3 +165,18 @@ def _lists(said: object) -> tuple[str, ...]:
     if not isinstance(said, list) or len(said) > MOST_LISTS:
         raise Refused("The lists must be a list of at most 20 keys")
     return tuple(dict.fromkeys(parse_list_key(key) for key in said))
+
+
+def _values(said: object) -> dict[str, Meanings]:
+    """Read `{"Consent": {"on paper": "confirmed", "*": "left"}}`; values are compared loosely."""
+    if not isinstance(said, dict) or not all(isinstance(meanings, dict) for meanings in said.values()):
+        raise Refused("The values must be an object: the meaning of each value, by the name of its column")
+    if sum(len(meanings) for meanings in said.values()) > MOST_VALUES:
+        raise Refused("At most 1,000 values can be explained")
+    return {column.strip(): {loose(value): _meaning(word) for value, word in said[column].items()} for column in said}
+
+
+def _meaning(word: object) -> Standing | None:
+    if not isinstance(word, str) or word not in MEANINGS:
+        raise Refused(f"A value can mean one of: {', '.join(MEANINGS)}")
+    return MEANINGS[word]

@@ -1,13 +1,14 @@
 """Our own format: strict, since whoever wrote the file can still correct it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from gna.errors import Refused
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
+from gna.subscribers.formats.leaving import ANY_OTHER, Meanings, PlacedSign, Sign, gravest, signs_of_unknown
 from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
 from gna.subscribers.formats.person import (
     LONGEST_NAME,
@@ -17,15 +18,21 @@ from gna.subscribers.formats.person import (
     Person,
     Read,
     Standing,
+    one_line,
     padded,
 )
 from gna.subscribers.formats.proposal import Guess
-from gna.subscribers.formats.words import STANDINGS
+from gna.subscribers.formats.words import STANDINGS, loose
 
 COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", "state", "lists"})
-# A spreadsheet would run a cell that starts so; our export writes a quote before it, which is taken away again here.
-# Where a semicolon parts the columns, what follows one is a cell of its own.
-FORMULA = re.compile(r"(?:.*[;\t])?\s*'?[=+@\t\r＝＋－＠-]", re.DOTALL)
+# A spreadsheet runs a cell that begins so. Where its separator is `;` or a tab, which depends on the language of the
+# computer and not on the file, a cell also begins after each of these within the text: it does not heed our quotation
+# marks then, and skips white space and quotation marks before the sign.
+_CELL_BEGINS = r"(?:\A|(?<=[;\t\r\n]))"
+_FORMULA = r"""(?=[\s'"]*[=+@\t\r＝＋－＠-])"""
+FORMULA = re.compile(_CELL_BEGINS + _FORMULA)
+# `'` is among the signs that are skipped, so a guard is told from a quotation mark of the text: each is guarded again.
+GUARD = re.compile(_CELL_BEGINS + "'" + _FORMULA)
 
 ACTIVATED = Standing.ACTIVATED
 
@@ -35,22 +42,36 @@ def wrote(header: Header) -> bool:
     return len(header.keys) == 1 or not COLUMNS.isdisjoint(header.keys)
 
 
-def reader(header: Header, email: int, *, latest: datetime, default: Standing = ACTIVATED) -> Read:
+def reader(
+    header: Header,
+    email: int,
+    *,
+    latest: datetime,
+    default: Standing = ACTIVATED,
+    answers: Mapping[str, Meanings] | None = None,
+) -> Read:
     """Read rows with these columns; what can be known from the header is found once, here."""
     width = len(header.keys)
     status, activated = header.at("status"), header.at("activated_at")
     ocd_ids, lists = header.at("ocd_ids"), header.at("lists")
     nickname = _nickname(header)
-    others = _others(header, taken={email, nickname, status, activated, ocd_ids, lists})
+    answers = answers or {}
+    signs = placed_signs(header, email, answers)
+    signed = {sign.at for sign in signs}
+    others = _others(header, taken={email, nickname, status, activated, ocd_ids, lists, *signed})
+    status_answers = {} if status is None else answers.get(header.names[status], {})
 
     def read(cells: Sequence[str]) -> Person:
         if len(cells) < width:
             cells = padded(cells, width)
-        standing = default if status is None else _standing(cells[status], default)
+        standing = None if status is None else _standing(cells[status], status_answers)
+        if signs:
+            standing = gravest((standing, *(sign.standing(cells) for sign in signs)), default)
         since = None if activated is None else _since(cells[activated].strip(), latest)
+        standing = standing or default
         return Person(
             unguarded(cells[email]),
-            None if nickname is None else unguarded(cells[nickname]) or None,
+            None if nickname is None else one_line(unguarded(cells[nickname])) or None,
             standing,
             since if standing is ACTIVATED else None,
             None,
@@ -62,16 +83,32 @@ def reader(header: Header, email: int, *, latest: datetime, default: Standing = 
     return read
 
 
+def placed_signs(header: Header, email: int, answers: Mapping[str, Meanings]) -> list[PlacedSign]:
+    """The columns beside `status` that say who left: this format has none, but a file with our columns may."""
+    ours = [email, _nickname(header), header.among(FIRST_NAME), header.among(LAST_NAME)]
+    return signs_of_unknown(header, answers, but=[*ours, *(header.at(column) for column in COLUMNS)])
+
+
+# Words in our own column `status` that are not known; only the page asks about them, a row is refused by itself.
+STATUS_SIGN = Sign(("status",), {**STANDINGS, "": None}, asks=True)
+
+
 def guesses(header: Header, email: int) -> list[Guess]:
     """What each column is for this format."""
     columns = header.at("status"), header.at("activated_at"), header.at("ocd_ids"), header.at("lists")
     targets = (Target.STATUS, Target.ACTIVATED_AT, Target.OCD_IDS, Target.LISTS)
     known = dict(zip(columns, targets, strict=True)) | {_nickname(header): Target.NICKNAME, email: Target.EMAIL}
-    named = dict(_others(header, taken={*known}))
-    return [
-        Guess(Column(known[at]) if at in known else Column(Target.ATTRIBUTE, named[at]) if at in named else LEFT_OUT)
-        for at in range(len(header.keys))
-    ]
+    signs = {placed.at: placed.sign for placed in placed_signs(header, email, {})}
+    named = dict(_others(header, taken={*known, *signs}))
+
+    def guess(at: int) -> Guess:
+        if at in known:
+            return Guess(Column(known[at]))
+        if at in signs:
+            return Guess(Column(Target.STATUS) if signs[at].is_status else LEFT_OUT, counts=True)
+        return Guess(Column(Target.ATTRIBUTE, named[at]) if at in named else LEFT_OUT)
+
+    return [guess(at) for at in range(len(header.keys))]
 
 
 def _nickname(header: Header) -> int | None:
@@ -90,18 +127,27 @@ def _others(header: Header, *, taken: set[int | None]) -> list[tuple[int, str]]:
     ]
 
 
+def guarded(text: str) -> str:
+    """The text as a cell that no spreadsheet takes for a formula, whatever its separator is."""
+    return FORMULA.sub("'", text)
+
+
 def unguarded(cell: str) -> str:
-    """The cell without outer space, and without the quote that our export wrote before a formula."""
-    cell = cell.strip()
-    return cell[1:].strip() if cell[:1] == "'" and FORMULA.match(cell[1:]) else cell
+    """The cell without outer space, and without the quotes that our export wrote before formulas."""
+    return GUARD.sub("", cell.strip()).strip()
 
 
-def _standing(cell: str, default: Standing) -> Standing:
-    word = cell.strip().casefold()
-    standing = STANDINGS.get(word) if word else default
-    if standing is None or standing is Standing.UNCONFIRMED:
-        raise Refused("Status must be Activated or Pending")
-    return standing
+def _standing(cell: str, answers: Meanings) -> Standing | None:
+    """What our own column says; None if it is empty or a person said that the word means nothing."""
+    word = loose(cell)
+    if not word:
+        return None
+    if word in STANDINGS:
+        return STANDINGS[word]
+    for known in (word, ANY_OTHER):
+        if known in answers:
+            return answers[known]
+    raise Refused("Status must be Activated or Pending")
 
 
 def _since(text: str, latest: datetime) -> datetime | None:

@@ -1,5 +1,6 @@
 """A person as a file describes them."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 LONGEST_VALUE = 1000
 MOST_ATTRIBUTES = 100
 LONGEST_NAME = 100
+BREAK = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 
 # Shared by all who have none: a million rows need not make a million empty mappings.
 NO_ATTRIBUTES: Mapping[str, Any] = {}
@@ -42,6 +44,8 @@ class Person:
 
 
 Read = Callable[[Sequence[str]], Person]
+# The columns of a row that have a value whose meaning a person must say.
+Unknown = Callable[[Sequence[str]], list[int]]
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,19 @@ class Layout:
 
     name: str
     read: Read
+    # None if no column has such values.
+    unknown: Unknown | None = None
+    # Whether rows may say that people left.
+    tells_who_left: bool = True
+    # Whether columns that say so may also be found by their values: the product is unknown.
+    looks_at_values: bool = False
 
 
 def padded(cells: Sequence[str], width: int) -> Sequence[str]:
     """The cells with empty ones added, so that every column of the header has one."""
     return cells if len(cells) >= width else [*cells, *[""] * (width - len(cells))]
+
+
+def one_line(cell: str) -> str:
+    """A name as it stands in a greeting or a header: a line break or a tab, with the space around it, is one space."""
+    return BREAK.sub(" ", cell).strip()

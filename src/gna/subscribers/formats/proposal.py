@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from gna.subscribers.formats.header import Header
+from gna.subscribers.formats.leaving import PlacedSign
 from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
-from gna.subscribers.formats.words import STANDINGS
+from gna.subscribers.formats.person import LONGEST_VALUE, padded
+from gna.subscribers.formats.words import STANDINGS, loose
 
 MOST_SAMPLES = 5
+# A page that asks about more values would be of no use.
+MOST_UNKNOWN = 20
 LONGEST_SAMPLE = 40
 ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;]+")
 
@@ -30,6 +34,9 @@ class Found:
     header: str
     samples: tuple[str, ...]
     guess: Guess
+    # Values that may say that a person left, and that are not understood; `has_more` if they are too many to show.
+    unknown: tuple[str, ...] = ()
+    has_more: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,28 @@ def samples(rows: Iterable[Sequence[str]], at: int) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(value[:LONGEST_SAMPLE] for value in values if value), MOST_SAMPLES))
 
 
+def with_unknown(columns: Sequence[Found], signs: Sequence[PlacedSign], rows: Iterable[Sequence[str]]) -> list[Found]:
+    """The columns with the values that a person must be asked about; such a column is proposed as the status."""
+    asking = [sign for sign in signs if sign.sign.asks]
+    values: dict[int, dict[str, str]] = {sign.at: {} for sign in asking}
+    for cells in rows if asking else ():
+        row = padded(cells, len(columns))
+        for sign in asking:
+            if len(values[sign.at]) <= MOST_UNKNOWN and sign.is_unknown(row):
+                value = row[sign.at].strip()
+                values[sign.at].setdefault(loose(value), value[:LONGEST_VALUE])
+    told = list(columns)
+    for at, spellings in values.items():
+        if spellings:
+            told[at] = replace(
+                told[at],
+                guess=Guess(Column(Target.STATUS), counts=True),
+                unknown=tuple(islice(spellings.values(), MOST_UNKNOWN)),
+                has_more=len(spellings) > MOST_UNKNOWN,
+            )
+    return told
+
+
 def column_of_addresses(rows: Sequence[Sequence[str]]) -> int | None:
     """Where most addresses stand, if there are any."""
     often = Counter(at for cells in rows for at, cell in enumerate(cells) if ADDRESS.fullmatch(cell.strip()))
@@ -75,7 +104,7 @@ def with_status(guesses: Sequence[Guess], rows: Sequence[Sequence[str]]) -> list
 
 
 def _says(rows: Sequence[Sequence[str]], at: int) -> bool:
-    words = {cells[at].strip().casefold() for cells in rows if at < len(cells)} - {""}
+    words = {loose(cells[at]) for cells in rows if at < len(cells)} - {""}
     return bool(words) and words <= STANDINGS.keys()
 
 

@@ -33,7 +33,7 @@ async def feed_webhook(request: Request) -> JSONResponse:
 
 @router.get(hubs.PATH, summary="A hub makes sure", responses=errors(404, 500, 503), response_class=PlainTextResponse)
 async def feed_webhook_challenge(request: Request) -> PlainTextResponse:
-    """Answers `hub.challenge` for the topics that Gna follows (WebSub)."""
+    """Answers `hub.challenge` to the hub that Gna has asked (WebSub); to all others, 404 for every topic."""
     here = ground(request)
     _secret(here)
     promise = await here.look(hubs.confirm, dict(request.query_params))

@@ -18,6 +18,7 @@ from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.limit import CHANGES, LINKS, LINKS_OF_VISITOR, spend
 from gna.web.pages.render import is_page, page
+from gna.web.timing import blur
 from gna.web.visitor import visitor
 
 router = APIRouter(tags=["profile"])
@@ -59,7 +60,8 @@ async def post_request_link(request: Request) -> Response:
     await spend(request, LINKS_OF_VISITOR, visitor(request))
     headers = await spend(request, LINKS, email.lower())
     await here.run(timed(request_link), email, site=here.site.speaking(language_of(request)))
-    here.ring("send")
+    here.ring_soon("send")
+    await blur()
     if as_page:
         return page(request, "profile_link_sent.html", headers=headers)
     return JSONResponse({"status": "link_sent"}, headers=dict(headers))
@@ -84,7 +86,8 @@ async def post_update(request: Request) -> Response:
         wish = _wish(request, sent)
         if wish.email is not None:
             await spend(request, CHANGES, token)
-        updated = await here.run(timed(update), token, wish, site=here.site.speaking(language_of(request)))
+        site = here.site.speaking(language_of(request))
+        updated = await here.run(timed(update), token, wish, site=site, secret=here.secret)
         if updated is None:
             raise NotLetIn("Invalid or expired token")
     except Refused as refusal:

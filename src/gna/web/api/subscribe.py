@@ -16,6 +16,7 @@ from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.limit import SIGN_UPS, spend
 from gna.web.pages.render import is_page, page
+from gna.web.timing import blur
 from gna.web.visitor import visitor
 
 router = APIRouter(tags=["subscribers"])
@@ -49,8 +50,10 @@ async def post_subscribe(request: Request) -> Response:
             raise
         return page(request, "subscribe.html", status=400, problem=str(refusal), typed=sent)
     headers = await spend(request, SIGN_UPS, visitor(request))
-    await here.run(timed(subscribe), wish, site=here.site.speaking(language_of(request)))
-    here.ring("send")
+    site = here.site.speaking(language_of(request))
+    await here.run(timed(subscribe), wish, site=site, secret=here.secret)
+    here.ring_soon("send")
+    await blur()
     if as_page:
         return page(request, "check_inbox.html", status=201, headers=headers)
     return JSONResponse({"status": "confirmation_sent"}, 201, dict(headers))

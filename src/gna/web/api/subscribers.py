@@ -35,7 +35,10 @@ class ImportBody(BaseModel):
     mapping: str | None = Field(
         None,
         description="what the columns of a CSV file are, as JSON; without it the file is recognised by its header",
-        examples=['{"columns": {"E-Mail": "email", "Ort": "attribute:city"}, "status": "Pending", "lists": ["news"]}'],
+        examples=[
+            '{"columns": {"E-Mail": "email", "Ort": "attribute:city"}, "status": "Pending", "lists": ["news"]}',
+            '{"values": {"Consent": {"on paper": "confirmed", "withdrawn": "left", "*": "unconfirmed"}}}',
+        ],
     )
 
 

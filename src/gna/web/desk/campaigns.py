@@ -10,7 +10,8 @@ from fastapi import Request
 from sqlalchemy.engine import Connection
 
 from gna.activity import Verb
-from gna.campaigns import overview, preview, publish, writing
+from gna.campaigns import audience, overview, preview, publish, writing
+from gna.campaigns.audience import Audience, EmptyAudience
 from gna.campaigns.publish import Ready
 from gna.campaigns.states import State
 from gna.campaigns.table import as_seen, c
@@ -26,7 +27,8 @@ CHANGES_NOTED = timedelta(hours=1)
 
 async def create(request: Request, wish: Wish, campaign_id: str | None = None) -> str:
     """A new draft; says its id."""
-    await _can_be_composed(request, wish.columns)
+    if wish.is_complete:
+        await _can_be_composed(request, wish.columns)
     made = partial(timed(writing.create), wish=wish, campaign_id=campaign_id)
     return await do(request, Verb.CAMPAIGN_CREATED, made, about=wish.columns["subject"], target=str)
 
@@ -35,7 +37,7 @@ async def change(request: Request, campaign_id: str, wish: Wish, *, seen: dateti
     """Change what it says, to whom, or whether it is in the archive; not what somebody else changed since `seen`."""
     row = await ground(request).look(overview.row, campaign_id)
     after = {**row._mapping, **wish.columns}
-    if set(wish.columns) & set(writing.SAID):
+    if wish.is_complete and set(wish.columns) & set(writing.SAID):
         await _can_be_composed(request, after)
     await do(
         request,
@@ -67,9 +69,17 @@ async def duplicate(request: Request, campaign_id: str) -> str:
     return copy
 
 
-async def send(request: Request, campaign_id: str, *, seen: datetime | None = None) -> None:
-    """Publish at once, as it was when somebody looked."""
+async def send(
+    request: Request,
+    campaign_id: str,
+    *,
+    seen: datetime | None = None,
+    must_have_audience: bool = False,
+) -> None:
+    """Publish at once, as it was when somebody looked; with `must_have_audience`, not to an empty audience."""
     ready = await _ready(request, campaign_id, seen)
+    if must_have_audience:
+        await _check_audience(request, campaign_id)
     await _act(request, Verb.CAMPAIGN_SENT, campaign_id, partial(timed(publish.send), ready=ready))
     ground(request).ring("publish")
 
@@ -140,6 +150,13 @@ async def _ready(request: Request, campaign_id: str, seen: datetime | None) -> R
     row = await here.look(overview.row, campaign_id)
     as_seen(row, seen)
     return await asyncio.to_thread(publish.prepare, row, here.frame)
+
+
+async def _check_audience(request: Request, campaign_id: str) -> None:
+    here = ground(request)
+    row = await here.look(overview.row, campaign_id)
+    if not await here.look(audience.count, Audience.parse(row.audience)):
+        raise EmptyAudience("Its audience is empty")
 
 
 async def _can_be_composed(request: Request, columns: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """What an admin does with files of people."""
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,11 @@ MOST_NAMED = 100
 async def accept(request: Request, file: UploadFile, *, said: object, dry_run: bool) -> Any:
     """Import a file at once, or only count; says how far it is, which for a small one is the end."""
     mapping = await _aside(imports.parse_mapping, said, file.file)
+    try:
+        await _aside(imports.check_values, file.file, name_of(file), mapping)
+    except imports.UnknownValues as unknown:
+        example = json.dumps({"values": {unknown.column: {unknown.values[0]: "left"}}}, ensure_ascii=False)
+        raise Refused(f"{unknown}. As in the field mapping: {example}") from None
     about = await _aside(imports.title_of, file.file, name_of(file), mapping)
     worker, by = _worker(request, file.size or 0), who(request).name
 
@@ -126,6 +132,8 @@ async def _aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _readable(file: UploadFile) -> str | None:
     if is_zip(file.file):
+        # The page asks about the columns of a single file only.
+        imports.check_values(file.file, name_of(file))
         return imports.format_of(file.file, name_of(file))
     proposal = glance(file.file, name_of(file))
     if proposal.format is None and len(proposal.columns) > MOST_NAMED:

@@ -34,7 +34,7 @@ async def add(request: Request, wish: SignUp) -> Subscriber | None:
     before = await here.look(directory.by_email, wish.email)
     if before is None or before.activated_at is None:
         verb = Verb.CONFIRMATION_SENT_AGAIN if before else Verb.SUBSCRIBER_ADDED
-        await do(request, verb, timed(subscribe), wish, site=here.site, about="1")
+        await do(request, verb, timed(subscribe), wish, site=here.site, secret=here.secret, about="1")
         here.ring("send")
     return before
 

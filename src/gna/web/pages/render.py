@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from gna import __version__
+from gna.kinds import NamedAddress
 from gna.web.body import FORMS, content_type
 from gna.web.ground import ground
 from gna.web.language import ENGLISH, catalog, day, language_of, translated
@@ -27,7 +27,7 @@ templates = Environment(
 )
 templates.globals["version"] = __version__
 # What programmers read is English.
-NOT_FOR_READERS = ("/admin", "/docs")
+NOT_FOR_READERS = "/docs"
 
 
 @pass_context
@@ -73,7 +73,7 @@ def page(
         "site": ground(request).site,
         "path": path,
         "lang": lang,
-        "contact": parseaddr(settings.email_from_address)[1],
+        "contact": NamedAddress.parse(settings.email_from_address).address,
     }
     html = templates.get_template(template).render(**shared, **values)
     ours = {"X-Robots-Tag": "noindex", "Content-Language": lang}

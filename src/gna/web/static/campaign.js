@@ -14,6 +14,7 @@ function draw(now) {
   const paused = now.deliveries.some(one => one.paused);
   if (now.state !== 'publishing') return;
   if (paused !== (words.paused === 'yes')) { source.close(); location.reload(); return; }
+  if (words.counted === 'no' && now.audience_count > 0) showArchive();
   for (const place of $$('[data-sum]', report)) place.textContent = numbers.format(now[place.dataset.sum]);
   bar.max = now.audience_count || 1;
   bar.value = now.audience_count - now.remaining_count;
@@ -24,6 +25,15 @@ function draw(now) {
   left = now.remaining_count;
   seen.push([moved, now.sent_count + now.failure_count]);
   tell();
+}
+
+// Since its audience is counted, it has a page in the archive.
+async function showArchive() {
+  words.counted = 'yes';
+  const answer = await fetch(location.href).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  for (const place of $$('[data-archive]')) place.replaceWith($(`[data-archive=${place.dataset.archive}]`, page));
 }
 
 // How fast it goes and how long it takes, while anything moves; who waits for another try does not.

@@ -7,11 +7,15 @@ const frame = $('.preview iframe'), problem = $('[data-problem]'), conflict = $(
 const autosaves = words.autosave === 'yes', PAUSE = 600, AGAIN = 5000;
 
 // --- saving -------------------------------------------------------------------------------------
-const typed = () => { const fields = new FormData(form); ['updated_at', 'id_to_be', 'nickname'].forEach(name => fields.delete(name)); return JSON.stringify([...fields]); };
-let saved = typed(), timer, flying = null, stopped = false, leaving = false;
+const UNSAVED = ['updated_at', 'id_to_be', 'nickname', 'written_in'];
+const snapshot = fields => JSON.stringify([...fields].filter(([name]) => !UNSAVED.includes(name)));
+const typed = () => snapshot(new FormData(form));
+let saved = typed(), timer, flying = null, stopped = false, leaving = false, partly = false;
 if (!problem.hidden) saved = '';                        // the page came back with what could not be saved
 const dirty = () => typed() !== saved;
-const complete = () => form.elements.subject.value.trim() && body.value.trim();
+const blank = () => !words.id && !form.elements.subject.value.trim() && !body.value.trim();
+const formats = $$('[name=body_format]', form), writtenIn = form.elements.written_in;
+const switched = () => form.elements.body_format.value !== writtenIn.value;
 
 function say(text, bad = false) {
   if (state.textContent !== text) state.textContent = text;
@@ -42,7 +46,7 @@ async function save() {
   clearTimeout(timer);
   while (flying) await flying;
   if (!dirty() && words.id) return true;
-  if (!complete()) { say(words.waiting); return false; }
+  if (blank()) { say(words.waiting); return false; }
   flying = attempt();
   const done = await flying;
   flying = null;
@@ -50,26 +54,42 @@ async function save() {
 }
 
 async function attempt() {
-  const sent = typed();
+  const fields = new FormData(form);
+  body.readOnly = switched();                           // until its text has come back in the other format
   say(words.saving);
   try {
-    const said = await post(form.action, new FormData(form));
-    saved = sent;
+    const said = await post(form.action, fields);
+    renew(said.renewed, fields);
+    saved = snapshot(fields);
     if (!words.id) born(said.id);
     for (const field of $$('[data-seen]')) field.value = said.updated_at;
     show(said);
     complain('');
     stopped = false;
-    say(words.saved);
+    partly = said.partly;                               // half a condition of the audience is only in the form
+    say(partly ? words.partly : words.saved, partly);
     return true;
   } catch (error) {
     say(`${words.refused} ${error.message}`, true);
     stopped = Boolean(error.theirs || error.gone);      // a person decides what happens now
     if (stopped) complain(error.message, error.theirs);
     if (error.gone) unborn();
+    if (error.refused && switched()) form.elements.body_format.value = writtenIn.value;
     if (autosaves && !error.refused) timer = setTimeout(save, AGAIN);
     return false;
+  } finally {
+    body.readOnly = false;
   }
+}
+
+// The server converts a text whose format was switched, and drops a feed's text part when the text changes.
+function renew(texts, fields) {
+  for (const [name, text] of Object.entries(texts)) {
+    const field = form.elements[name];
+    if (field.value === fields.get(name)) field.value = text;
+    fields.set(name, text);
+  }
+  writtenIn.value = fields.get('body_format');
 }
 
 function born(id) {
@@ -98,13 +118,17 @@ form.addEventListener('input', () => {
   if (autosaves && !stopped) timer = setTimeout(save, PAUSE);
   else if (!stopped) say(dirty() ? words.dirty : words.saved);
 });
+for (const format of formats) format.addEventListener('change', () => {
+  if (!body.value.trim()) writtenIn.value = format.value;
+  else if (autosaves && !stopped) { body.readOnly = true; save(); }
+});
 form.addEventListener('submit', event => {
   if (event.submitter?.name === 'format') return;       // a look at what is not saved, into the frame
   event.preventDefault();
   if (event.submitter?.name === 'next') open(event.submitter.value);
   else save();
 });
-addEventListener('beforeunload', event => { if (!leaving && (dirty() || flying)) event.preventDefault(); });
+addEventListener('beforeunload', event => { if (!leaving && (dirty() || flying || partly)) event.preventDefault(); });
 if (autosaves) $('[data-save]').hidden = true;
 if (!words.id && problem.hidden) say(words.waiting);
 
@@ -153,7 +177,9 @@ async function count() {
   const place = $('[data-reach]');
   place.textContent = place.dataset.counting;
   const answer = await fetch(`${form.action}/reach`).catch(() => null);
-  place.textContent = answer?.ok ? (await answer.json()).said : document.body.dataset.failed;
+  const reach = answer?.ok ? await answer.json() : { said: document.body.dataset.failed };
+  place.textContent = reach.said;
+  $('[data-final]').hidden = reach.count === 0;
 }
 
 const plan = $('form[data-step=schedule]'), moment = $('[data-moment]');

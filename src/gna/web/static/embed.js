@@ -99,6 +99,17 @@ span{grid-area:1/1}
       tell("gna-error", { status, reason });
     };
 
+    // A site that is not in CORS_ORIGINS may not read an answer, but any site may send a form, which ends on a page of Gna.
+    const submit = async (home) => {
+      // Rejects where the server cannot be reached at all.
+      await fetch(home + "/embed.js", { mode: "no-cors", credentials: "omit", cache: "no-store" });
+      console.warn(`<${NAME}>: name ${location.origin} in CORS_ORIGINS of ${home}, and visitors stay on this page.`);
+      document.addEventListener("securitypolicyviolation", () => refuse(0, words.failed), { once: true });
+      form.method = "post";
+      form.action = home + "/api/subscribe";
+      form.submit();
+    };
+
     const post = async (body) => {
       const home = (host.getAttribute("endpoint") || HOME).replace(/\/+$/, "");
       const answer = await fetch(home + "/api/subscribe", {
@@ -107,7 +118,10 @@ span{grid-area:1/1}
         body: JSON.stringify(body),
         credentials: "omit",
         signal: AbortSignal.timeout(30000),
+      }).catch((error) => {
+        if (error.name !== "TypeError") throw error;
       });
+      if (!answer) return submit(home);
       const { status } = answer;
       if (status === 429) return refuse(status, words.wait(Math.ceil((answer.headers.get("Retry-After") || 60) / 60)));
       if (!answer.ok) return refuse(status, (status === 400 && (await answer.json()).error) || words.failed);

@@ -12,8 +12,9 @@ from starlette.routing import Route
 
 from gna import clock, ids
 from gna.campaigns import overview, preview, writing
+from gna.campaigns.formats import Switched, switch
 from gna.campaigns.preview import Reader
-from gna.campaigns.states import EDITABLE
+from gna.campaigns.states import EDITABLE, State
 from gna.campaigns.table import Changed
 from gna.campaigns.writing import Wish
 from gna.errors import NotAllowedNow, NotFound, Refused
@@ -28,7 +29,7 @@ from gna.web.pages.admin import (
     campaign_report,
     held,  # noqa: F401
 )
-from gna.web.pages.admin.campaign_form import Typed, is_script
+from gna.web.pages.admin.campaign_form import NO_VALUE, Typed, is_script
 from gna.web.pages.admin.campaign_steps import STEPS, Step, dialogs
 from gna.web.pages.admin.campaign_words import in_words
 from gna.web.pages.admin.shell import N_, Fields, form, go, screen, theme_of
@@ -40,6 +41,9 @@ OVERWRITTEN = N_(
     "Somebody else saved this campaign since you opened it. What you typed is still here: "
     "copy what you need from theirs, or save again to replace theirs with yours."
 )
+NOTHING_TYPED = N_("Write a subject or a text first")
+PARTLY_SAVED = N_("Saved, except the audience")
+HALF_AUDIENCE = Finding(Level.ERROR, "half_audience", f"{NO_VALUE}.")
 TOO_LATE = N_("It was deleted or is being sent already. What you typed is still here: save it as a new campaign.")
 
 
@@ -64,10 +68,12 @@ async def create(request: Request) -> Response:
     if campaign_id and await _is_made(request, campaign_id):
         return await _save(request, fields, campaign_id)
     try:
-        campaign_id = await desk.create(request, Wish.parse_new(typed.sent(), now=clock.now()), campaign_id)
+        if typed.is_blank:
+            raise Refused(NOTHING_TYPED)
+        campaign_id = await desk.create(request, await _wish(typed, stored=None), campaign_id)
     except Refused as refused:
         return await _not_saved(request, typed, refused, None)
-    return await _saved(request, fields, campaign_id)
+    return await _saved(request, fields, typed, campaign_id)
 
 
 async def save(request: Request) -> Response:
@@ -79,10 +85,31 @@ async def _save(request: Request, fields: Fields, campaign_id: str) -> Response:
     typed = Typed.read(fields)
     try:
         seen = writing.parse_seen(fields.get("updated_at") or None)
-        await desk.change(request, campaign_id, Wish.parse(typed.sent(), now=clock.now()), seen=seen)
+        stored = await ground(request).look(overview.row, campaign_id)
+        await desk.change(request, campaign_id, await _wish(typed, stored), seen=seen)
     except Refused as refused:
         return await _not_saved(request, typed, refused, campaign_id)
-    return await _saved(request, fields, campaign_id)
+    return await _saved(request, fields, typed, campaign_id)
+
+
+async def _wish(typed: Typed, stored: Any) -> Wish:
+    """What to store of the form; what is scheduled goes out as it is saved, so it must be complete."""
+    is_scheduled = stored and stored.state == State.SCHEDULED
+    if is_scheduled and not typed.has_whole_audience:
+        raise Refused(NO_VALUE)
+    parse = Wish.parse if is_scheduled else Wish.parse_draft
+    wish = parse(typed.sent(), now=clock.now())
+    if typed.switches_to is None:
+        return wish
+    switched = await _switched(typed, stored.body_markdown if stored else None)
+    return replace(wish, columns={**wish.columns, **switched._asdict()})
+
+
+async def _switched(typed: Typed, markdown: str | None) -> Switched:
+    """What was typed, in the format that its author switched to."""
+    if typed.switches_to is None:
+        return Switched(typed.body, markdown)
+    return await asyncio.to_thread(switch, typed.body, to=typed.switches_to, markdown=markdown)
 
 
 def _id_to_be(request: Request, fields: Fields) -> str | None:
@@ -109,10 +136,12 @@ async def show_unsaved(request: Request) -> Response:
         return HTMLResponse(nothing, headers=sandboxed(PICTURES))
     fields = await form(request)
     typed = Typed.read(fields)
-    # Half a campaign can be looked at too.
-    said = {name: value for name, value in replace(typed, attributes=[]).sent().items() if value != ""}
     try:
-        draft = writing.draft_of(Wish.parse(said, now=clock.now()).columns, ground(request).frame)
+        shown = replace(typed, attributes=[], body=(await _switched(typed, None)).body)
+        # Half a campaign can be looked at too.
+        said = {name: value for name, value in shown.sent().items() if value != ""}
+        wish = Wish.parse_draft(said, now=clock.now())
+        draft = writing.draft_of(wish.columns, ground(request).frame)
         by = Reader(nickname=parse_nickname(fields.get("nickname")) or "")
         seen = await asyncio.to_thread(preview.seen, draft, ground(request).frame, by)
     except Refused as refused:
@@ -125,7 +154,7 @@ async def show_unsaved(request: Request) -> Response:
 async def _form(
     request: Request, typed: Typed, *, campaign: Mapping[str, Any] | None, problem: str | None = None, status: int = 200
 ) -> Response:
-    found = await findings(request, campaign) if campaign else []
+    found = await findings(request, campaign, typed) if campaign else []
     known = await ground(request).look(lists.known)
     return screen(
         request,
@@ -141,24 +170,50 @@ async def _form(
     )
 
 
-async def findings(request: Request, campaign: Mapping[str, Any]) -> Sequence[Finding]:
-    """What there is to mend before it is sent."""
+async def findings(request: Request, campaign: Mapping[str, Any], typed: Typed) -> Sequence[Finding]:
+    """What to mend before it is sent: in the stored campaign, and in the audience as typed."""
     frame = ground(request).frame
-    return await asyncio.to_thread(check, writing.draft_of(campaign, frame), frame)
+    stored = await asyncio.to_thread(check, writing.draft_of(campaign, frame), frame)
+    return stored if typed.has_whole_audience else [HALF_AUDIENCE, *stored]
 
 
-async def _saved(request: Request, fields: Fields, campaign_id: str) -> Response:
+async def _saved(request: Request, fields: Fields, typed: Typed, campaign_id: str) -> Response:
+    is_partly_saved = not typed.has_whole_audience
     if is_script(request):
         campaign = await ground(request).look(overview.get, campaign_id)
-        found = await findings(request, campaign)
+        stored = Typed.of(campaign)
+        # A switched format changes the body, and a changed body the text part that a feed wrote.
+        renewed = {
+            name: getattr(stored, name)
+            for name in ("body", "body_text")
+            if getattr(stored, name) != getattr(typed, name)
+        }
+        found = await findings(request, campaign, typed)
         shown = templates.get_template("admin/campaign_checks.html").render(findings=found, lang=language_of(request))
         blocked = any(one.level is Level.ERROR for one in found)
         return JSONResponse(
-            {"id": campaign_id, "updated_at": campaign["updated_at"], "checks": shown, "blocked": blocked}
+            {
+                "id": campaign_id,
+                "updated_at": campaign["updated_at"],
+                "checks": shown,
+                "blocked": blocked,
+                "partly": is_partly_saved,
+                "renewed": renewed,
+            }
         )
+    if is_partly_saved:
+        return await _partly_saved(request, typed, campaign_id)
     if (step := fields.get("next")) in STEPS:
         return go(f"{HOME}/{campaign_id}/{Step(step)}")
     return go(f"{HOME}/{campaign_id}", N_("Saved."))
+
+
+async def _partly_saved(request: Request, typed: Typed, campaign_id: str) -> Response:
+    """The form as it is stored, with the audience as typed; no step follows until it is whole."""
+    campaign = await ground(request).look(overview.get, campaign_id)
+    shown = replace(Typed.of(campaign), list_key=typed.list_key, attributes=typed.attributes)
+    problem = f"{translated(PARTLY_SAVED, language_of(request))}."
+    return await _form(request, shown, campaign=campaign, problem=problem, status=400)
 
 
 async def _not_saved(request: Request, typed: Typed, refused: Refused, campaign_id: str | None) -> Response:

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import Request
 
 from gna.campaigns.audience import Audience
-from gna.errors import Refused
 from gna.mail.render import Format
 from gna.web.pages.admin.shell import N_, Fields
 
@@ -28,6 +27,8 @@ class Typed:
     body: str = ""
     body_format: str = Format.MARKDOWN
     body_text: str = ""
+    # The format of the text in the field; another one than `body_format` if the author has just switched.
+    written_in: str = Format.MARKDOWN
     list_key: str = ""
     attributes: list[tuple[str, str]] = field(default_factory=list)
     archived: bool = True
@@ -42,6 +43,7 @@ class Typed:
             body=campaign["body"],
             body_format=campaign["body_format"],
             body_text=campaign["body_text"] or "",
+            written_in=campaign["body_format"],
             list_key=audience.list_key or "",
             attributes=list(audience.attributes.items()),
             archived=campaign["archived"],
@@ -57,21 +59,40 @@ class Typed:
             body=fields.text("body"),
             body_format=fields.get("body_format"),
             body_text=fields.text("body_text") if fields.get("body_text") else "",
+            written_in=fields.get("written_in") or fields.get("body_format"),
             list_key=fields.get("list"),
             attributes=[(name.strip(), value.strip()) for name, value in pairs if name.strip() or value.strip()],
             archived=fields.get("archived") != "",
         )
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing yet to keep."""
+        return not (self.subject.strip() or self.body.strip())
+
+    @property
+    def switches_to(self) -> Format | None:
+        """The format that the author switched to, if they did."""
+        formats = (self.written_in, self.body_format)
+        is_switched = self.written_in != self.body_format and set(formats) <= set(Format)
+        return Format(self.body_format) if is_switched else None
+
+    @property
+    def has_whole_audience(self) -> bool:
+        """Whether every condition has a name and a value."""
+        return all(name and value for name, value in self.attributes)
+
     def sent(self) -> dict[str, Any]:
-        """As the API would get it."""
-        if not all(name and value for name, value in self.attributes):
-            raise Refused(NO_VALUE)
-        return {
+        """As the API would get it; without the audience while one of its conditions is half typed."""
+        fields: dict[str, Any] = {
             "subject": self.subject,
             "preheader": self.preheader,
             "body": self.body,
             "body_format": self.body_format,
             "body_text": self.body_text,
-            "audience": {"list": self.list_key or None, "attributes": dict(self.attributes)},
             "archived": self.archived,
         }
+        if self.has_whole_audience:
+            attributes = dict(self.attributes)
+            fields["audience"] = {"list": self.list_key or None, "attributes": attributes}
+        return fields

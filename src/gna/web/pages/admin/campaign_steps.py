@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from gna import clock
 from gna.campaigns import audience, overview, preview, wall_clock, writing
-from gna.campaigns.audience import Audience
+from gna.campaigns.audience import Audience, EmptyAudience
 from gna.campaigns.states import EDITABLE
 from gna.campaigns.table import NOT_NOW
 from gna.errors import NotAllowedNow, Refused
@@ -24,7 +24,7 @@ from gna.web.body import parse_id
 from gna.web.desk import campaigns as desk
 from gna.web.ground import ground
 from gna.web.identity import who
-from gna.web.language import catalog, language_of
+from gna.web.language import catalog, language_of, translated
 from gna.web.pages.admin.campaign_form import is_script
 from gna.web.pages.admin.campaign_words import in_words, said_back
 from gna.web.pages.admin.shell import N_, NN_, Fields, Message, form, go, screen, zone_of
@@ -32,7 +32,9 @@ from gna.web.pages.admin.words import moment_of
 
 HOME = "/admin/campaigns"
 REACH = NN_("It goes to %(num)s person.", "It goes to %(num)s people.")
+NO_REACH = N_("Nobody would get it: its audience is empty.")
 LOOK_FIRST = N_("Look at it before you send it")
+NO_AUDIENCE = N_("Its audience is empty: no mail would go out, and it would stay out of the archive. Send it anyway?")
 
 
 class Step(StrEnum):
@@ -75,10 +77,13 @@ async def schedule(request: Request) -> Response:
 
 
 async def send(request: Request) -> Response:
-    """Send it now, as it was shown."""
+    """Send it now, as it was shown; an empty audience is asked about again."""
     fields = await form(request)
     try:
-        await desk.send(request, _id(request), seen=_seen(fields))
+        is_sure = fields.get("to_nobody") == "yes"
+        await desk.send(request, _id(request), seen=_seen(fields), must_have_audience=not is_sure)
+    except EmptyAudience:
+        return await _page(request, typed=fields, asks_again=True)
     except Refused as refused:
         return await _page(request, refused, fields)
     return _told(request, N_("It is being sent."))
@@ -96,10 +101,14 @@ async def moment(request: Request) -> Response:
 
 async def reach(request: Request) -> Response:
     """How many people it would go to now."""
-    here, lang = ground(request), language_of(request)
+    people = await _count(request)
+    return JSONResponse({"count": people, "said": _reach(people, language_of(request))})
+
+
+async def _count(request: Request) -> int:
+    here = ground(request)
     row = await here.look(overview.row, _id(request))
-    people = await here.look(audience.count, Audience.parse(row.audience))
-    return JSONResponse({"count": people, "said": _reach(people, lang)})
+    return await here.look(audience.count, Audience.parse(row.audience))
 
 
 def dialogs(request: Request, campaign: Mapping[str, Any] | None, typed: Fields | None = None) -> dict[str, Any]:
@@ -113,8 +122,17 @@ def dialogs(request: Request, campaign: Mapping[str, Any] | None, typed: Fields 
     return {"step": {name: typed.get(name, value) if typed else value for name, value in proposed.items()}}
 
 
-async def _page(request: Request, refused: Refused | None = None, typed: Fields | None = None) -> Response:
-    """The step with what was typed; it shows the campaign as it is now."""
+async def _page(
+    request: Request,
+    refused: Refused | None = None,
+    typed: Fields | None = None,
+    *,
+    asks_again: bool = False,
+) -> Response:
+    """The step with what was typed; it shows the campaign as it is now.
+
+    With `asks_again` the audience is empty, and the next press sends all the same.
+    """
     here, lang, step = ground(request), language_of(request), Step(request.url.path.rpartition("/")[2])
     problem = f"{in_words(str(refused), lang)}." if refused else None
     if problem and is_script(request):
@@ -132,7 +150,9 @@ async def _page(request: Request, refused: Refused | None = None, typed: Fields 
         name=step,
         campaign=campaign,
         findings=found,
+        people=people,
         reach=_reach(people, lang),
+        question=NO_AUDIENCE if asks_again else None,
         problem=problem,
         zones=_zones(),
         **dialogs(request, campaign, typed),
@@ -148,6 +168,8 @@ def _status(refused: Refused | None) -> int:
 def _reach(people: int, lang: str) -> str:
     from babel.numbers import format_decimal
 
+    if people == 0:
+        return translated(NO_REACH, lang)
     return catalog(lang).ngettext(*REACH, people) % {"num": format_decimal(people, locale=lang)}
 
 

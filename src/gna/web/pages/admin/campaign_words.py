@@ -22,6 +22,7 @@ TEXTS = (
     N_("Subject is longer than %(most)s characters"),
     N_("Subject must be one line without control characters"),
     N_("Body is required"),
+    N_("{{ nickname }} is empty for readers without a nickname; write {{ nickname | friend }} instead"),
     N_("Body is longer than %(most)s characters"),
     N_("The Markdown is longer than %(most)s characters; shorten it, or write HTML"),
     N_("preheader is longer than %(most)s characters"),

@@ -16,6 +16,14 @@ TARGETS = {
     Target.IGNORE: N_("Leave out"),
 }
 
+# What a value can mean in a column that may say who left.
+VALUES = {
+    "confirmed": N_("They confirmed"),
+    "left": N_("They left"),
+    "unconfirmed": N_("They never confirmed: leave them out"),
+    "ignore": N_("Says nothing about that"),
+}
+
 # The colour and the word of a state.
 BADGES = {
     State.OPEN: ("", N_("Not started yet")),
@@ -64,8 +72,8 @@ REASONS = (
     N_("The ZIP holds no CSV file."),
     N_("No CSV file in the ZIP is a list of people: none has both a column of e-mail addresses and rows."),
     N_("Say which column holds the e-mail addresses"),
+    N_("Say for each value that is not known here what it means"),
     N_("Only one column can be email"),
-    N_("Only one column can be status"),
     N_("Only one column can be activated_at"),
     N_("Only one column can be ocd_ids"),
     N_("Only one column can be lists"),

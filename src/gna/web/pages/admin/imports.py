@@ -1,6 +1,8 @@
 """Bringing people in: upload a file, say what its columns are, try it, import it, watch."""
 
 import io
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import Request
@@ -12,14 +14,16 @@ from starlette.routing import Route
 from gna.errors import Refused
 from gna.subscribers import imports
 from gna.subscribers.formats import AS_IT_IS, Mapping, Proposal, Standing
+from gna.subscribers.formats.leaving import ANY_OTHER, MEANINGS
 from gna.subscribers.formats.mapping import Column, Target
 from gna.subscribers.formats.products import TITLES
+from gna.subscribers.formats.words import loose
 from gna.subscribers.imports import State
 from gna.subscribers.sheets import glance, is_zip
 from gna.web.body import content_type, parse_id
 from gna.web.desk import imports as desk
 from gna.web.ground import ground
-from gna.web.pages.admin.import_words import BADGES, COUNTED, FATES, TARGETS
+from gna.web.pages.admin.import_words import BADGES, COUNTED, FATES, TARGETS, VALUES
 from gna.web.pages.admin.shell import N_, Fields, beyond, form, go, paging, screen
 
 LIST = "/admin/import"
@@ -110,10 +114,26 @@ def _said(fields: Fields, proposal: Proposal | None) -> Mapping:
     if proposal is None:
         return Mapping.parse(said, ())
     columns = [_target(fields, at, found.guess.column) for at, found in enumerate(proposal.columns)]
-    mapping = Mapping.parse(said | {"columns": columns}, [found.header for found in proposal.columns])
+    values = _meanings(fields, proposal, columns)
+    mapping = Mapping.parse(said | {"columns": columns, "values": values}, [found.header for found in proposal.columns])
     if proposal.is_kept(mapping.columns or ()):
-        return Mapping(None, mapping.default, mapping.lists)
+        return replace(mapping, columns=None)
     return mapping
+
+
+def _meanings(fields: Fields, proposal: Proposal, columns: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What a person said of values that are not known here; all of a column that is to say who left must be said."""
+    meanings: dict[str, dict[str, str]] = {}
+    for at, (found, target) in enumerate(zip(proposal.columns, columns, strict=True)):
+        if not found.unknown or target != Target.STATUS:
+            continue
+        asked = {f"value-{at}-{number}": value for number, value in enumerate(found.unknown)}
+        if found.has_more:
+            asked[f"value-{at}-other"] = ANY_OTHER
+        if not all(fields.get(field) for field in asked):
+            raise Refused("Say for each value that is not known here what it means")
+        meanings[found.header] = {value: fields.get(field) for field, value in asked.items()}
+    return meanings
 
 
 def _target(fields: Fields, at: int, guess: Column) -> str:
@@ -145,6 +165,8 @@ def _columns(
         tried=row.finished_at is not None,
         fates=_fates(row),
         targets=TARGETS,
+        meanings=VALUES,
+        chosen_meaning=_chosen_meanings(mapping, proposal, fields),
         titles=TITLES,
         problem=problem,
     )
@@ -163,6 +185,22 @@ def _typed(fields: Fields, proposal: Proposal | None) -> list[tuple[str, str]]:
         (fields.get(f"column-{at}", guess.target), fields.get(f"name-{at}", guess.name))
         for at, guess in enumerate(guesses)
     ]
+
+
+def _chosen_meanings(mapping: Mapping, proposal: Proposal | None, fields: Fields | None) -> dict[str, str]:
+    """By the field of the form: what a person said that a value means, now or before."""
+    if fields:
+        return {name: fields.get(name) for name in fields.form if name.startswith("value-")}
+    chosen: dict[str, str] = {}
+    words = {standing: word for word, standing in MEANINGS.items()}
+    for at, found in enumerate(proposal.columns if proposal else ()):
+        answers = mapping.values.get(found.header, {})
+        for number, value in enumerate(found.unknown):
+            if loose(value) in answers:
+                chosen[f"value-{at}-{number}"] = words[answers[loose(value)]]
+        if ANY_OTHER in answers:
+            chosen[f"value-{at}-other"] = words[answers[ANY_OTHER]]
+    return chosen
 
 
 def _summary(row: Any) -> dict[str, Any]:

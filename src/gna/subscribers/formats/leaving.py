@@ -1,0 +1,227 @@
+"""Columns that say who left, who bounced and who agreed: what their values mean.
+
+Each known product has its own. In a file of an unknown product they are found by their names and by their values.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gna.errors import Refused
+from gna.subscribers.formats import dates
+from gna.subscribers.formats.header import Header
+from gna.subscribers.formats.person import Standing
+from gna.subscribers.formats.words import ANSWERS, EVERYDAY, NO, NOTHING, STANDINGS, STATUS, YES, loose
+
+ACTIVATED, UNCONFIRMED = Standing.ACTIVATED, Standing.UNCONFIRMED
+UNSUBSCRIBED, CLEANED = Standing.UNSUBSCRIBED, Standing.CLEANED
+
+# Two columns of a row may differ: the graver counts.
+GRAVITY = (ACTIVATED, Standing.PENDING, UNCONFIRMED, UNSUBSCRIBED, CLEANED)
+
+# What a value means: a standing, or None if it says nothing of the kind.
+Meanings = Mapping[str, Standing | None]
+# What a person says that a value means.
+MEANINGS: dict[str, Standing | None] = {
+    "confirmed": ACTIVATED,
+    "left": UNSUBSCRIBED,
+    "unconfirmed": UNCONFIRMED,
+    "ignore": None,
+}
+# In the answers: the meaning of every value that has none of its own.
+ANY_OTHER = "*"
+
+
+class UnknownValue(Refused):
+    """A value that may say that the person left, and that is not understood."""
+
+    def __init__(self) -> None:
+        super().__init__("A column that may say who left has a value that is not known here; say what it means")
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A column that says how the person stands: its values, and what any other value means."""
+
+    columns: tuple[str, ...]
+    says: Meanings
+    otherwise: Standing | None = UNCONFIRMED
+    # What a date means, if that is not `otherwise`.
+    date: Standing | None = None
+    # Whether a person must say what any other value means.
+    asks: bool = False
+
+    @property
+    def is_status(self) -> bool:
+        """Whether the column is one of words, and not of dates, numbers or yes and no."""
+        return "unsubscribed" in self.says and self.date is None
+
+
+@dataclass(frozen=True)
+class PlacedSign:
+    """A sign at its place in a header, with what a person said of its values."""
+
+    at: int
+    sign: Sign
+    answers: Meanings = field(default_factory=dict)
+
+    def standing(self, cells: Sequence[str]) -> Standing | None:
+        """What the cell says; UnknownValue if a person must be asked."""
+        cell = cells[self.at].strip()
+        sign = self.sign
+        if loose(cell) in EVERYDAY and loose(cell) in self.answers:
+            return self.answers[loose(cell)]
+        for word in (cell.casefold(), loose(cell)):
+            if word in sign.says:
+                return sign.says[word]
+        if sign.date and dates.is_date(cell):
+            return sign.date
+        for word in (loose(cell), ANY_OTHER):
+            if word in self.answers:
+                return self.answers[word]
+        if sign.asks:
+            raise UnknownValue
+        return sign.otherwise
+
+    def is_unknown(self, cells: Sequence[str]) -> bool:
+        """Whether a person must say what the cell means."""
+        if not self.sign.asks:
+            return False
+        try:
+            self.standing(cells)
+        except UnknownValue:
+            return True
+        return False
+
+
+def gravest(standings: Iterable[Standing | None], default: Standing) -> Standing:
+    """How the person stands by several columns; the default if none says anything."""
+    return max((standing for standing in standings if standing), key=GRAVITY.index, default=default)
+
+
+# Names that are no question: a link to leave by is in every row, a number of bounces is no bounce, and who wants no
+# text messages may want mail.
+ELSEWHERE = re.compile(
+    r"\b(url|link|href|token|hash|ip|count|counter|number|rate|total|source|method|page)s?\b"
+    r"|\b(sms|mms|phone|mobile|whatsapp|push|fax|calls?|postal)\b|\btele(f|ph)on"
+)
+# A name with one of these holds dates.
+MOMENT = re.compile(r"\b(at|on|date|time|timestamp|datum|data|fecha|since|am)\b")
+# Searched without spaces: `emailOptOut` and `email opt-out` are the same.
+NAMES_LEFT = re.compile(
+    r"unsub|opt(ed|ing)?out|blacklist|blocklist|suppress|donot(e?mail|contact|send|disturb)|nomail|nocontact"
+    r"|dezabon|abgemeldet|abmeld|abbestell|ausgetragen|desabonn|desinscri|desuscri|disiscri|descadastr"
+    r"|^dad[oa]debaja$|uitgeschreven|uitschrijv|afgemeld|afmeld|wypisan"
+)
+NAMES_BOUNCED = re.compile(r"bounce|complain|complaint|spamreport|markedasspam|^cleaned$|undeliverable|unzustellbar")
+NAMES_AGREED = re.compile(
+    r"consent|opt(ed)?in|accepts?.*(marketing|newsletter)|(mail|mailing|marketing)permission"
+    r"|^(is|email|newsletter)?subscribed?(tonewsletters?|toe?mails?|tomarketing|at|on|date|time|since)?$"
+    r"|^(is)?confirmed$|einwilligung|zustimmung|einverstandnis|consimt|consenso|toestemming"
+    r"|^(abonat|abonniert|angemeldet|abonne|suscrito|inscrito|iscritto|ingeschreven|aangemeld|zapisany)$"
+)
+# Searched with spaces: `accord` is a word of its own, `accordion` is not about consent.
+NAMES_AGREED_AS_WORD = re.compile(r"\b(acord|acordul|accord|accordo|acuerdo|zgoda|zgody)\b")
+NAMES_STATUS = re.compile(r"\b(status|statut|stare|starea|etat|estado|stato)\b")
+# `Abonnement newsletter`, but not `Type d'abonnement` nor `Data abonare`, which are other facts.
+NAMES_SUBSCRIPTION = re.compile(
+    r"((newsletter|e ?mail) )?"
+    r"(abonare|abonarea|abonament|abonnement|anmeldung|inscription|suscripcion|inscripcion|iscrizione"
+    r"|subscricao|inscricao|assinatura|inschrijving|aanmelding|subskrypcja|prenumerata)"
+    r"( (la|a|al|alla|a la|de|do|na|op|voor|fur|zum))?"
+    r"( (newsletter|e ?mail|infolettre|boletin|nieuwsbrief|newslettera))?"
+)
+
+_NOTHING: Meanings = dict.fromkeys(NOTHING)
+_ENDED = {word: standing for word, standing in STATUS.items() if standing in (UNSUBSCRIBED, CLEANED)}
+_STAYS = {word: None for word, standing in STATUS.items() if standing not in (UNSUBSCRIBED, CLEANED)}
+LEFT = Sign(
+    (),
+    {**_STAYS, **_ENDED, **dict.fromkeys(YES, UNSUBSCRIBED), **dict.fromkeys(NO), **_NOTHING, "never": None},
+    date=UNSUBSCRIBED,
+    asks=True,
+)
+LEFT_AT = Sign((), {**_NOTHING, **dict.fromkeys(NO), "never": None}, otherwise=UNSUBSCRIBED)
+BOUNCED = Sign(
+    (),
+    {**_STAYS, **_ENDED, **dict.fromkeys(YES, CLEANED), **dict.fromkeys(NO), **_NOTHING, "never": None},
+    date=CLEANED,
+    asks=True,
+)
+# An empty box beside "I agree" is no agreement.
+AGREED = Sign(
+    (),
+    {**dict.fromkeys(NOTHING, UNCONFIRMED), **STATUS, **ANSWERS, "never": UNCONFIRMED, "granted": ACTIVATED},
+    date=ACTIVATED,
+    asks=True,
+)
+AGREED_AT = Sign((), {**STATUS, **ANSWERS, **_NOTHING}, date=ACTIVATED, asks=True)
+# A list of subscribers on which a person is marked as not subscribed: they were, and left.
+SUBSCRIBED = Sign((), {**AGREED.says, **dict.fromkeys(NO, UNSUBSCRIBED)}, date=ACTIVATED, asks=True)
+STATED = Sign((), {**ANSWERS, **STATUS, **_NOTHING}, asks=True)
+# A column found by a word of leaving among its values, whatever its name is.
+# What an everyday word means in it is asked.
+FOUND_BY_VALUES = replace(STATED, says={word: says for word, says in STATED.says.items() if word not in EVERYDAY})
+_LONGEST_WORD_OF_LEAVING = max(map(len, _ENDED))
+# A person said that this column is the status: `Pending` in it is ours.
+STATED_BY_PERSON = Sign((), {**ANSWERS, **STANDINGS, "": None}, asks=True)
+
+
+def sign_of(key: str) -> Sign | None:
+    """What a column with this name asks in a file of an unknown product; None if it is about something else."""
+    words = loose(key)
+    if ELSEWHERE.search(words):
+        return None
+    letters = words.replace(" ", "")
+    is_moment = bool(MOMENT.search(words))
+    if NAMES_BOUNCED.search(letters):
+        return BOUNCED
+    if NAMES_LEFT.search(letters):
+        return LEFT_AT if is_moment else LEFT
+    if NAMES_STATUS.search(words):
+        return STATED
+    if NAMES_SUBSCRIPTION.fullmatch(words):
+        return AGREED_AT
+    if NAMES_AGREED.search(letters) or NAMES_AGREED_AS_WORD.search(words):
+        if is_moment:
+            return AGREED_AT
+        return SUBSCRIBED if words in ("subscribed", "is subscribed") else AGREED
+    return None
+
+
+def chosen_as_something_else(sign: Sign) -> Sign:
+    """The sign of a column that a person uses for something else: only what is understood counts."""
+    return replace(sign, otherwise=None, asks=False) if sign.asks else sign
+
+
+def columns_with_words_of_leaving(rows: Iterable[Sequence[str]]) -> frozenset[int]:
+    """The columns in which a whole cell is a word of leaving; a sentence that holds one does not count."""
+    columns: set[int] = set()
+    for cells in rows:
+        for at, cell in enumerate(cells):
+            if at not in columns and _is_word_of_leaving(cell):
+                columns.add(at)
+    return frozenset(columns)
+
+
+def _is_word_of_leaving(cell: str) -> bool:
+    word = cell.strip()
+    # Most cells are addresses, numbers or long: comparing those would slow down large files.
+    if not 4 <= len(word) <= 2 * _LONGEST_WORD_OF_LEAVING or "@" in word or word[0].isdigit():
+        return False
+    return loose(word) in _ENDED
+
+
+def signs_of_unknown(header: Header, answers: Mapping[str, Meanings], *, but: Iterable[int | None]) -> list[PlacedSign]:
+    """The columns of an unknown file that say who left or agreed, by name or by values, except these."""
+    others = set(but)
+    placed = []
+    for at, key in enumerate(header.keys):
+        if at in others:
+            continue
+        sign = sign_of(key)
+        if sign is None and at in header.with_words_of_leaving:
+            sign = FOUND_BY_VALUES
+        if sign:
+            placed.append(PlacedSign(at, sign, answers.get(header.names[at], {})))
+    return placed
