@@ -27,6 +27,8 @@ TYPE_BYTES = 16 * MEGABYTE
 TRAILER_SECONDS = 10.0
 SLOW_CONNECTIONS = 1100
 SLOW_SECONDS = 8.0
+UNREAD_CONNECTIONS = 500
+UNREAD_REQUESTS = 40
 # Between two of them: a thousand requests at once would measure how fast the server is, not whether it waits.
 PAUSE = 0.001
 SIGN_UPS = 30
@@ -53,6 +55,7 @@ def run() -> None:
         f"trailer lines for {TRAILER_SECONDS:g} s": send_trailers,
         f"a Content-Type of {TYPE_BYTES // MEGABYTE} MB": send_content_type,
         f"{SLOW_CONNECTIONS:,} slow connections": connect_slowly,
+        f"{UNREAD_CONNECTIONS:,} connections that do not read": read_nothing,
     }
     for name, attack in attacks.items():
         _print(name, suffer(attack))
@@ -198,6 +201,24 @@ def connect_slowly(port: int, count: int = SLOW_CONNECTIONS, seconds: float = SL
         line.close()
         time.sleep(PAUSE)
     return f"{held:,} still held after {seconds:g} s; /health {'answers' if is_healthy else 'IS SILENT'}"
+
+
+def read_nothing(port: int, count: int = UNREAD_CONNECTIONS, seconds: float = SLOW_SECONDS) -> str:
+    """Each connection sends many requests for a large page at once, and reads no answer."""
+    lines: list[socket.socket] = []
+    deadline = time.monotonic() + seconds
+    for _ in range(count):
+        with suppress(OSError):
+            line = socket.create_connection(("127.0.0.1", port), timeout=1)
+            lines.append(line)
+            line.sendall(b"GET /docs HTTP/1.1\r\nHost: x\r\n\r\n" * UNREAD_REQUESTS)
+        # As many requests a second as the other attack of many connections sends.
+        time.sleep(PAUSE)
+    is_healthy = _is_healthy(port, time.perf_counter() + 5, multiprocessing.Event())
+    time.sleep(max(0, deadline - time.monotonic()))
+    for line in lines:
+        line.close()
+    return f"{len(lines):,} connected; /health {'answers' if is_healthy else 'IS SILENT'}"
 
 
 def _is_over(line: socket.socket) -> bool:

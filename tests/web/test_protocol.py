@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import http.client
 import json
 import re
 import socket
@@ -209,9 +210,9 @@ class TestTrailers:
         body = b"1\r\n{\r\n0\r\nX-Forwarded-For: 203.0.113.7\r\nX-Last: 1\r\n\r\n"
         with running.connect() as line:
             line.sendall(CHUNKED + body)
-            time.sleep(0.2)
+            first = one_answer(line)
             line.sendall(GET + CLOSE + b"\r\n")
-            first, second = answers_of(hostile.read_to_end(line))
+            second = one_answer(line)
         assert first["headers"] == ["host", "transfer-encoding"]
         assert second["headers"] == ["connection", "host"]
 
@@ -298,19 +299,37 @@ class TestTheBody:
 
 
 class TestAConnection:
-    def test_takes_many_requests_at_once_and_answers_in_order(self, running: Running) -> None:
-        sent = b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % number for number in range(2000))
-        with running.connect() as line:
-            threading.Thread(target=line.sendall, args=(sent + GET + CLOSE + b"\r\n",), daemon=True).start()
-            said = answers_of(hostile.read_to_end(line))
-        assert [answer["path"] for answer in said] == [f"/{number}" for number in range(2000)] + ["/head"]
-
-    def test_takes_requests_with_bodies_at_once(self, running: Running) -> None:
+    def test_takes_many_requests_one_after_the_other(self, running: Running) -> None:
         body = b"x" * 30_000
-        one = b"POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 30000\r\n\r\n"
-        sent = b"".join(one % number + body for number in range(40))
-        said = answers_of(running.asks(sent + GET + CLOSE + b"\r\n"))
-        assert [answer["size"] for answer in said] == [30_000] * 40 + [0]
+        with running.connect() as line:
+            for number in range(40):
+                line.sendall(b"POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 30000\r\n\r\n" % number + body)
+                said = one_answer(line)
+                assert (said["path"], said["size"]) == (f"/{number}", 30_000)
+
+    @pytest.mark.parametrize("count", [2, 2000])
+    def test_that_asks_for_more_before_its_answer_gets_that_answer_and_no_other(
+        self, running: Running, count: int
+    ) -> None:
+        with running.connect() as line:
+            line.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+            until(lambda: running.echo.requests == 1, 5)
+            line.sendall((GET + b"\r\n") * count)
+            running.echo.may_answer.set()
+            status, headers, said = parsed(hostile.read_to_end(line))
+        assert (status, headers["connection"], said["path"]) == (200, "close", "/wait")
+        assert running.echo.requests == 1
+
+    def test_that_is_cut_off_while_it_reads_nothing_logs_no_error(
+        self, running: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(protocol, "STALLED", 1)
+        with running.connect() as line:
+            line.sendall(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n" * 40)
+            until(lambda: running.held == 1, 5)
+            until(lambda: running.held == 0, 8)
+        assert running.echo.requests == 1
+        assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
     def test_that_waits_gives_way_to_new_ones(self, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(protocol, "connection_limit", lambda: 20)
@@ -423,15 +442,9 @@ def trickle(line: socket.socket, start: bytes, piece: bytes) -> None:
         pass
 
 
-def answers_of(stream: bytes) -> list[Any]:
-    """The JSON of each answer of a connection."""
-    found = []
-    while stream:
-        head, _, rest = stream.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
-        assert head.startswith(b"HTTP/1.1 200"), head
-        assert length, head
-        size = int(length[1])
-        found.append(json.loads(rest[:size]))
-        stream = rest[size:]
-    return found
+def one_answer(line: socket.socket) -> Any:
+    """The JSON of the next answer; nothing may follow it."""
+    answer = http.client.HTTPResponse(line)
+    answer.begin()
+    assert answer.status == 200
+    return json.loads(answer.read())

@@ -30,8 +30,8 @@ STALLED = 60
 # Seconds for which a client that was refused may go on sending, so that it can read the answer.
 LINGER = 10
 MOST_CONNECTIONS = 1024
-# Finding the slowest connections takes half a millisecond, so it is done for several new ones at once.
-CLOSED_AT_ONCE = 16
+# Finding the slowest connections takes half a millisecond, so it is done for several new ones at once: this part of all.
+CLOSED_AT_ONCE = 1 / 64
 
 TOO_LARGE = f"The head of the request is larger than {HEAD_MAX // KIB} kB"
 TOO_MANY = f"The request has more than {HEADERS_MAX} headers"
@@ -91,7 +91,8 @@ class HttpProtocol(HttpToolsProtocol):
             return
         others = [one for one in self.connections if isinstance(one, HttpProtocol) and one is not self]
         waiting = [one for one in others if one.is_waiting]
-        for slowest in sorted(waiting, key=HttpProtocol.progress)[:CLOSED_AT_ONCE]:
+        count = max(1, int(connection_limit() * CLOSED_AT_ONCE))
+        for slowest in sorted(waiting, key=HttpProtocol.progress)[:count]:
             slowest.abort()
         if not waiting:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, FULL)
@@ -107,6 +108,11 @@ class HttpProtocol(HttpToolsProtocol):
     def is_waiting(self) -> bool:
         """Whether the next step is the client's: to send more, or to read its answer."""
         return self._deadline < math.inf or self._is_stalled or self.timeout_keep_alive_task is not None
+
+    @property
+    def _is_answering(self) -> bool:
+        """Whether the application is at work on a request of this connection."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     @property
     def _is_stalled(self) -> bool:
@@ -248,6 +254,11 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is here: start the application, or refuse."""
         self._pending = 0
+        if self._is_answering:
+            # A pipelined request. No browser and no proxy sends one, and each would cost an answer that nobody
+            # reads: the answer under way is the last (RFC 9112, section 9.3.2: the client asks again for the rest).
+            self._refuse_silently()
+            return
         if self._head_size > HEAD_MAX:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE)
             return
@@ -296,13 +307,13 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: int, reason: str) -> None:
         """Answer without the application, and close; an answer that is under way is finished first."""
+        is_answering = self._is_answering
+        if is_answering and not self._is_in_body:
+            self._refuse_silently()
+            return
         self._is_refused = True
         self._unread = b""
-        is_answering = self.cycle is not None and not self.cycle.response_complete
-        if is_answering and not self._is_in_body:
-            self.cycle.keep_alive = False
-            return
-        if is_answering and (self.cycle.response_started or self.pipeline):
+        if is_answering and self.cycle.response_started:
             self.abort()
             return
         if is_answering:
@@ -311,6 +322,12 @@ class HttpProtocol(HttpToolsProtocol):
         if not self._is_in_body or is_answering:
             self._socket.write(_raw_answer(status, reason))
         self.close()
+
+    def _refuse_silently(self) -> None:
+        """Discard what comes from now on, and close after the answer that is under way."""
+        self._is_refused = True
+        self._unread = b""
+        self.cycle.keep_alive = False
 
 
 def _raw_answer(status: int, reason: str) -> bytes:

@@ -15,14 +15,19 @@ router = APIRouter(include_in_schema=False)
 @router.get("/docs")
 async def docs(request: Request) -> HTMLResponse:
     """Every route with its parameters, body, answers and a command to try it."""
-    schema = request.app.openapi()
-    base_url = ground(request).settings.base_url
+    state = request.app.state
+    if not hasattr(state, "docs_groups"):
+        state.docs_groups = _groups(request.app.openapi(), ground(request).settings.base_url)
+    return page(request, "docs.html", groups=state.docs_groups)
+
+
+def _groups(schema: dict[str, Any], base_url: str) -> dict[str, list[dict[str, Any]]]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             route = _route(schema, base_url, path, method, operation)
             groups.setdefault(operation.get("tags", ["other"])[0], []).append(route)
-    return page(request, "docs.html", groups=groups)
+    return groups
 
 
 def _route(schema: dict[str, Any], base_url: str, path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
