@@ -16,9 +16,12 @@ router = APIRouter(include_in_schema=False)
 async def docs(request: Request) -> HTMLResponse:
     """Every route with its parameters, body, answers and a command to try it."""
     state = request.app.state
-    if not hasattr(state, "docs_groups"):
-        state.docs_groups = _groups(request.app.openapi(), ground(request).settings.base_url)
-    return page(request, "docs.html", groups=state.docs_groups)
+    if not hasattr(state, "docs"):
+        # Anyone may ask for the largest public page, and drawing it takes 4 ms of CPU: it is drawn once.
+        groups = _groups(request.app.openapi(), ground(request).settings.base_url)
+        state.docs = page(request, "docs.html", groups=groups)
+    # A new response each time: the layers around it write into its headers.
+    return HTMLResponse(state.docs.body, headers=dict(state.docs.headers))
 
 
 def _groups(schema: dict[str, Any], base_url: str) -> dict[str, list[dict[str, Any]]]:
