@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ import pytest
 import uvicorn
 from bench import hostile
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from gna.cli.server import Server
@@ -52,6 +52,8 @@ class Echo:
             await asyncio.to_thread(self.may_answer.wait, 20)
         if path == "/flood":
             return PlainTextResponse(b"x" * 50 * MEGABYTE)
+        if path == "/slow":
+            return StreamingResponse(_slowly(), headers={"Content-Length": "1"})
         if path == "/refuse":
             return JSONResponse({"error": "no"}, 403, {"Connection": "close"})
         digest = hashlib.sha256()
@@ -62,6 +64,11 @@ class Echo:
             self.received += len(part)
         said = {"path": request.url.path, "size": size, "sha256": digest.hexdigest()}
         return JSONResponse(said | {"headers": sorted(request.headers.keys())})
+
+
+async def _slowly() -> AsyncIterator[bytes]:
+    yield b"x"
+    await asyncio.sleep(0.5)
 
 
 @dataclass
@@ -307,18 +314,53 @@ class TestAConnection:
                 said = one_answer(line)
                 assert (said["path"], said["size"]) == (f"/{number}", 30_000)
 
-    @pytest.mark.parametrize("count", [2, 2000])
-    def test_that_asks_for_more_before_its_answer_gets_that_answer_and_no_other(
-        self, running: Running, count: int
-    ) -> None:
+    def test_that_asks_for_many_things_at_once_gets_two_answers(self, running: Running) -> None:
         with running.connect() as line:
             line.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
             until(lambda: running.echo.requests == 1, 5)
-            line.sendall((GET + b"\r\n") * count)
+            line.sendall(b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % number for number in range(2000)))
             running.echo.may_answer.set()
-            status, headers, said = parsed(hostile.read_to_end(line))
-        assert (status, headers["connection"], said["path"]) == (200, "close", "/wait")
-        assert running.echo.requests == 1
+            stream = hostile.read_to_end(line)
+        assert re.findall(rb'"path":"([^"]*)"', stream) == [b"/wait", b"/0"]
+        assert stream.lower().count(b"connection: close") == 1
+        assert running.echo.requests == 2
+
+    def test_takes_a_request_as_soon_as_the_head_of_an_answer_to_head_has_come(self, running: Running) -> None:
+        with running.connect() as line:
+            line.sendall(b"HEAD /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            head = http.client.HTTPResponse(line, method="HEAD")
+            head.begin()
+            line.sendall(GET + b"\r\n")
+            assert one_answer(line)["path"] == "/head"
+
+    @pytest.mark.parametrize("pause", [0, 0.3], ids=["in one packet", "later"])
+    @pytest.mark.parametrize("chunked", [False, True])
+    def test_that_offers_another_protocol_has_its_body_read_as_a_body(
+        self, running: Running, pause: float, chunked: bool
+    ) -> None:
+        inner = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+        framing = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(inner)
+        body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(inner), inner) if chunked else inner
+        with running.connect() as line:
+            offer = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+            head = b"POST /outer HTTP/1.1\r\nHost: x\r\n" + offer + framing + b"\r\n\r\n"
+            if pause:
+                line.sendall(head)
+                time.sleep(pause)
+                line.sendall(body)
+            else:
+                line.sendall(head + body)
+            said = one_answer(line)
+            assert (said["path"], said["size"]) == ("/outer", len(inner))
+            line.sendall(GET + b"\r\n")
+            assert one_answer(line)["path"] == "/head"
+        assert running.echo.requests == 2
+
+    def test_that_offers_another_protocol_without_a_body_is_answered(self, running: Running) -> None:
+        with running.connect() as line:
+            for _ in range(3):
+                line.sendall(GET + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+                assert one_answer(line)["path"] == "/head"
 
     def test_that_is_cut_off_while_it_reads_nothing_logs_no_error(
         self, running: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -328,7 +370,7 @@ class TestAConnection:
             line.sendall(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n" * 40)
             until(lambda: running.held == 1, 5)
             until(lambda: running.held == 0, 8)
-        assert running.echo.requests == 1
+        assert running.echo.requests <= 2
         assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
     def test_that_waits_gives_way_to_new_ones(self, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 KIB = 1024
 # The request line and all header lines; nginx and Apache take about as much.
@@ -33,6 +34,9 @@ MOST_CONNECTIONS = 1024
 # The part of all connections that gives way at once: finding the slowest takes half a millisecond each time.
 CLOSED_AT_ONCE = 1 / 64
 
+# The headers that say where a body ends.
+FRAMING = (b"content-length", b"transfer-encoding")
+NO_HTTP = "Invalid HTTP request received."
 TOO_LARGE = f"The head of the request is larger than {HEAD_MAX // KIB} kB"
 TOO_MANY = f"The request has more than {HEADERS_MAX} headers"
 TOO_MUCH_FRAMING = f"More than {HEAD_MAX // KIB} kB of the request are neither head nor body"
@@ -72,6 +76,9 @@ class HttpProtocol(HttpToolsProtocol):
         self._head_size = 0
         self._is_in_body = False
         self._received = 0
+        self._is_reframing = False
+        # What the application is answering; `cycle` is the newest request, which may wait behind it.
+        self._running: RequestResponseCycle | None = None
         # When the present wait for the client began, and when it ends.
         self._since = self.loop.time()
         self._deadline = self._since + HEAD_WITHIN
@@ -144,9 +151,9 @@ class HttpProtocol(HttpToolsProtocol):
     def abort(self) -> None:
         """Close at once, and count no longer as a connection."""
         self.connections.discard(self)
-        if self.cycle is not None:
+        if self._running is not None:
             # Its answer may be woken up before the connection is reported as lost, and must not write any more.
-            self.cycle.disconnected = True
+            self._running.disconnected = True
         self._socket.abort()
 
     def close(self) -> None:
@@ -204,11 +211,33 @@ class HttpProtocol(HttpToolsProtocol):
             if not self._pending and not self._is_in_body:
                 self._since = self.loop.time()
             self._pending += len(piece)
-            super().data_received(piece)
+            self._parse(piece)
             if self._pending > HEAD_MAX and not self._is_refused:
                 self._refuse_size()
         if not self.is_closing:
             self._deadline = self._next_deadline()
+
+    def _parse(self, piece: bytes) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(piece)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(rest=piece[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self.send_400_response(NO_HTTP)
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Read the body of a request that offers another protocol, as `curl --http2` and Java's client do.
+
+        httptools takes everything behind such a head for the other protocol, and what comes later for new requests, so
+        that a body could pretend to be one. A new parser is told the framing of the body, and goes on with it.
+        """
+        framing = [name + b": " + value for name, value in self.headers if name in FRAMING]
+        self.parser = httptools.HttpRequestParser(self)
+        self._is_reframing = True
+        self.parser.feed_data(b"\r\n".join([b"POST / HTTP/1.1", *framing, b"", b""]))
+        self._is_reframing = False
+        self._unread = rest + self._unread
 
     def read_on(self) -> None:
         """The application wants more: first comes what was left over when reading was paused."""
@@ -234,12 +263,16 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A request begins, perhaps in the piece in which the one before it has ended."""
+        if self._is_reframing:
+            return
         super().on_message_begin()
         self._pending = max(self._pending, 1)
         self._head_size = 0
 
     def on_url(self, url: bytes) -> None:
         """Count the address."""
+        if self._is_reframing:
+            return
         self._head_size += len(url)
         super().on_url(url)
 
@@ -254,9 +287,12 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is here: start the application, or refuse."""
         self._pending = 0
-        if self._is_answering:
-            # A pipelined request. No browser and no proxy sends one, and each would cost an answer that nobody
-            # reads: the answer under way is the last (RFC 9112, section 9.3.2: the client asks again for the rest).
+        if self._is_reframing:
+            return
+        if self._is_answering and self.pipeline:
+            # No browser and no proxy sends several requests at once, and each would cost an answer that nobody reads:
+            # the one that waits already is the last (RFC 9112, section 9.3.2: the client asks again for the rest).
+            # One may wait: a client has the whole answer to a HEAD before the application has ended it.
             self._refuse_silently()
             return
         if self._head_size > HEAD_MAX:
@@ -281,10 +317,15 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The request is whole."""
         self._pending = 0
-        if self._is_refused:
+        is_body_to_come = not self._is_reframing and self.parser.should_upgrade()
+        if self._is_refused or is_body_to_come:
             return
         self._is_in_body = False
         super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         """The wait for the next request begins."""
@@ -313,7 +354,7 @@ class HttpProtocol(HttpToolsProtocol):
             return
         self._is_refused = True
         self._unread = b""
-        if is_answering and self.cycle.response_started:
+        if is_answering and (self.cycle.response_started or self.pipeline):
             self.abort()
             return
         if is_answering:
@@ -324,7 +365,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.close()
 
     def _refuse_silently(self) -> None:
-        """Discard what comes from now on, and close after the answer that is under way."""
+        """Discard what comes from now on, and close after the last answer that is under way."""
         self._is_refused = True
         self._unread = b""
         self.cycle.keep_alive = False
