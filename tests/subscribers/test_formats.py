@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gna.errors import Refused
-from gna.subscribers.formats import Mapping, Person, Standing, recognise
+from gna.subscribers.formats import Mapping, Person, Standing, recognise, standing_by_file_name
 from gna.subscribers.formats.products import PRODUCTS
 from gna.subscribers.sheets import sheets
 
@@ -100,10 +100,19 @@ def test_only_an_address_is_our_own_format() -> None:
     )
 
 
-def test_a_short_row_is_filled_up_and_a_long_one_cut() -> None:
+def test_a_short_row_is_filled_up() -> None:
     assert read("email,nickname,status", "ana@example.org").nickname is None
-    assert read("email,nickname", "ana@example.org", "Ana", "surplus").attributes == {}
     assert read("email,name,attributes", "ana@example.org").attributes == {}
+
+
+@pytest.mark.parametrize(
+    "header", ["email,name,city,status", "mail,Vorname,Ort,Status", "Email Address,FNAME,LEID,EUID"]
+)
+def test_a_row_with_more_cells_than_the_header_is_refused(header: str) -> None:
+    shifted = ("ana@example.org", "Smith", " John", "", "unsubscribed")
+    with pytest.raises(Refused, match=r"^The row has more cells than the header"):
+        read(header, *shifted)
+    assert read(header, "ana@example.org", "Ana", "", "", "", " ").standing is Standing.ACTIVATED
 
 
 @pytest.mark.parametrize("status", ["Maybe", "1"])
@@ -229,6 +238,86 @@ def test_a_file_called_unsubscribed_subscribes_nobody() -> None:
     assert layout.read(["ana@example.org", "Ana"]).standing is Standing.UNSUBSCRIBED
 
 
+@pytest.mark.parametrize(
+    "name", ["nonsubscribed_members_export_ab12.csv", "zip/Non-Subscribed.csv", "non_subscribers.csv"]
+)
+def test_nobody_in_a_file_of_people_who_never_subscribed_is_brought_in(name: str) -> None:
+    layout = recognise(["Email Address", "MEMBER_RATING", "LEID", "EUID", "CLEAN_TIME"], file_name=name)
+    assert layout.read(["ana@example.org", "2", "1", "a", "2024-01-01"]).standing is Standing.CLEANED
+    layout = recognise(["Email Address", "MEMBER_RATING", "LEID", "EUID", "Opt out"], file_name=name)
+    assert layout.read(["ana@example.org", "2", "1", "a", "no"]).standing is Standing.UNCONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("name", "standing"),
+    [
+        ("suppression_list.csv", Standing.UNSUBSCRIBED),
+        ("export/global_unsubscribes.csv", Standing.UNSUBSCRIBED),
+        ("list-unsubscribed.csv", Standing.UNSUBSCRIBED),
+        ("2020-unsubs.csv", Standing.UNSUBSCRIBED),
+        ("Opt-outs.csv", Standing.UNSUBSCRIBED),
+        ("dezabonați.csv", Standing.UNSUBSCRIBED),
+        ("bounced.csv", Standing.CLEANED),
+        ("spam_complaints.csv", Standing.CLEANED),
+        ("cleaned_members_export.csv", Standing.CLEANED),
+        ("list_cleaned.csv", None),
+        ("subscribers_without_bounces.csv", None),
+        ("not-unsubscribed.csv", None),
+        ("subscribed_and_unsubscribed.csv", None),
+        ("subscribed_members_export.csv", None),
+        ("contacts.csv", None),
+    ],
+)
+def test_the_name_of_a_file_says_who_is_in_it(name: str, standing: Standing | None) -> None:
+    assert standing_by_file_name(name) is standing
+
+
+def test_a_column_that_says_who_left_knows_better_than_the_name_of_the_file() -> None:
+    layout = recognise(["mail", "Unsubscribed"], file_name="opted_out.csv")
+    assert layout.read(["ana@example.org", "no"]).standing is Standing.ACTIVATED
+    layout = recognise(["mail", "city"], file_name="opted_out.csv")
+    assert layout.read(["ana@example.org", "Cluj"]).standing is Standing.UNSUBSCRIBED
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "EMAIL,EMAIL_BLACKLISTED,OPT_OUT",
+        "Email Address,LEID,EUID,Opt out",
+        "uuid,email,attributes,unsubscribed",
+        "email,email_disabled,unsubscribed",
+        "Email,Accepts Email Marketing,Unsubscribed",
+    ],
+)
+def test_an_opt_out_that_a_publisher_added_to_a_known_product_counts(header: str) -> None:
+    names = header.split(",")
+    cells = {"Accepts Email Marketing": "yes"}
+    cells |= dict.fromkeys(("EMAIL", "email", "Email", "Email Address"), "ana@example.org")
+    for value, standing in (("yes", Standing.UNSUBSCRIBED), ("no", Standing.ACTIVATED), ("?", Standing.ACTIVATED)):
+        person = recognise(names).read([*(cells.get(name, "") for name in names[:-1]), value])
+        assert (person.standing, person.attributes) == (standing, {})
+
+
+def test_of_two_columns_of_the_same_name_both_count() -> None:
+    person = read("EMAIL,EMAIL_BLACKLISTED,EMAIL_BLACKLISTED", "ana@example.org", "No", "Yes")
+    assert person.standing is Standing.UNSUBSCRIBED
+
+
+def test_a_state_says_who_left_if_its_values_do() -> None:
+    header = ["Email", "State"]
+    layout = recognise(header, with_words_of_leaving=frozenset({1}))
+    assert layout.read(["ana@example.org", "Unsubscribed"]).standing is Standing.UNSUBSCRIBED
+    assert layout.read(["dan@example.org", "Active"]).standing is Standing.ACTIVATED
+    assert recognise(header).read(["eva@example.org", "Ohio"]).attributes == {"state": "Ohio"}
+
+
+@pytest.mark.parametrize("column", ["Opted out of email: Marketing Information", "Opted out of email: One to One"])
+def test_who_opted_out_of_one_type_of_hubspots_mail_is_left_out(column: str) -> None:
+    header = f"Email,Unsubscribed from all email,{column}"
+    standings = [read(header, "ana@example.org", "false", cell).standing for cell in ("true", "false", "")]
+    assert standings == [Standing.UNCONFIRMED, Standing.ACTIVATED, Standing.ACTIVATED]
+
+
 HEADERS = [",".join(sorted(mark)).split(",") for product in PRODUCTS for mark in product.marks]
 CELL = st.text(max_size=30) | st.sampled_from(["email", "status", "name", "2020-01-01", "{'a': 1}", "active", "tags"])
 ROW = st.lists(CELL, max_size=12)
@@ -265,7 +354,8 @@ def test_a_date_that_cannot_be_true_is_refused(date: str) -> None:
 @pytest.mark.parametrize("header", ["email,nickname", "mail,First name,Last name", "Email Address,Name,LEID,EUID"])
 @pytest.mark.parametrize("name", ["Ana\nMaria", "Ana \r\n Maria", "Ana\tMaria", "\nAna\u2028Maria\n"])
 def test_a_line_break_in_a_name_becomes_a_space(header: str, name: str) -> None:
-    person = read(header, "ana@example.org", name, "Pop\nIon")
+    cells = ("ana@example.org", name, "Pop\nIon")
+    person = read(header, *cells[: len(header.split(","))])
     assert person.nickname == "Ana Maria"
     assert person.attributes.get("last_name", "Pop Ion") == "Pop Ion"
 

@@ -218,8 +218,9 @@ class TestStayingAway:
     def test_an_opt_out_elsewhere_ends_what_is_older_here(self, db: Database) -> None:
         header = "Email Address,First Name,Last Name,UNSUB_TIME,LEID,EUID\n"
         with db.write() as tx:
-            a_subscriber(tx, email="before@example.org", activated=True)
-            a_subscriber(tx, email="after@example.org", activated=True)
+            signed_up = NOW - timedelta(hours=1)
+            a_subscriber(tx, email="before@example.org", activated=True, created_at=signed_up)
+            a_subscriber(tx, email="after@example.org", activated=True, created_at=signed_up)
         row = run(
             db,
             header
@@ -229,6 +230,13 @@ class TestStayingAway:
         assert fates(row) == {"removed": 1, "unchanged": 1}
         assert person(db, "before@example.org") is None
         assert person(db, "after@example.org") is not None
+
+    @pytest.mark.parametrize("date", ["", "2026-11-15"])
+    def test_an_opt_out_ends_an_import_whichever_came_first(self, db: Database, date: str) -> None:
+        opt_out = "Email Address,First Name,UNSUB_TIME,LEID,EUID\nana@example.org,A,2021-03-03 10:00:00,1,e1\n"
+        assert fates(run(db, f"email,activated_at\nana@example.org,{date}\n")) == {"new": 1}
+        assert fates(run(db, opt_out)) == {"removed": 1}
+        assert person(db, "ana@example.org") is None
 
     def test_a_list_that_somebody_left_stays_left(self, db: Database) -> None:
         from gna.subscribers.lists import Leaving, leave

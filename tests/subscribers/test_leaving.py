@@ -25,7 +25,20 @@ LEFT = [
         "Do Not Email",
         "DoNotContact",
     ),
+    *("no_email", "donotbulkemail", "STOP email", "Blocked", "banned", "Excluded", "Cancelled"),
+    *("Left", "Deleted", "is_deleted", "Removed", "DNC", "Unsubscribed?", "Un\u200bsubscribed", "Opt\u2011out"),
     *("dezabonat", "Abgemeldet", "désabonné", "Désinscription", "Desuscrito", "Disiscritto", "Uitgeschreven"),
+]
+LEFT_AT = [
+    "Cancelled at",
+    "Date removed",
+    "date left",
+    "unsubscribe_ip",
+    "unsubscribed_at",
+    "left_at",
+    "Left on",
+    "deleted_at",
+    "Removed on",
 ]
 AGREED = [
     "Consent",
@@ -35,14 +48,28 @@ AGREED = [
     "Accepts the newsletter",
     "opt-in",
     *("Acord newsletter", "Consimțământ", "Consimtamant", "Accord", "Consentement", "Einwilligung", "Zustimmung"),
+    *("Newsletter", "Newsletter?", "Receives newsletter", "Wants the newsletter", "Newsletter subscriber"),
+    *("Newsletter abonniert", "Abonat la newsletter", "Inscrit à la newsletter", "Iscritto alla newsletter"),
+    *("Email Subscribed (y/n)", "Subscribed to the list", "Is Subscriber", "Email Marketing: Accepts", "Confirmed?"),
+    *("Send emails", "Email allowed", "Can contact", "Mailing list", "Active", "is_enabled", "GDPR"),
+    "is the email address confirmed",
     *("Consenso", "Consentimiento", "Consentimento", "Toestemming", "Zgoda na newsletter"),
 ]
 STATUS = [
-    *("Status", "Mailing status", "member_status", "Contact Status", "Statut"),
+    *("Status", "StatusId", "Mailing status", "member_status", "Contact Status", "Statut"),
+    *("subscriptionStatus", "Newsletterstatus", "MailStatus"),
     *("Stare abonare", "Stare", "État", "Etat d'abonnement", "E\u0301tat", "Estado", "Stato iscrizione", "Abo-Status"),
 ]
 SUBSCRIPTION = [
-    *("Abonare", "Abonare la newsletter", "Abonnement", "Newsletter-Anmeldung", "Suscripción", "Iscrizione"),
+    *(
+        "Subscription",
+        "Abonare",
+        "Abonare la newsletter",
+        "Abonnement",
+        "Newsletter-Anmeldung",
+        "Suscripción",
+        "Iscrizione",
+    ),
     *("Inscrição", "Inschrijving", "Subskrypcja"),
 ]
 
@@ -56,13 +83,13 @@ def standing(column: str, value: str, answers: dict[str, str] | None = None) -> 
     return person.standing
 
 
-@pytest.mark.parametrize("column", LEFT)
+@pytest.mark.parametrize("column", [*LEFT, *LEFT_AT])
 @pytest.mark.parametrize("value", ["yes", "TRUE", "1", "Y", "x", "da", "ja", "2024-05-01", "12/31/2024", "1714550400"])
 def test_who_left_is_understood(column: str, value: str) -> None:
     assert standing(column, value) is UNSUBSCRIBED
 
 
-@pytest.mark.parametrize("column", LEFT)
+@pytest.mark.parametrize("column", [*LEFT, *LEFT_AT])
 @pytest.mark.parametrize("value", ["", "no", "FALSE", "0", "N", "nu", "never", "null", "0000-00-00 00:00:00", "[]"])
 def test_who_did_not_leave_is_understood(column: str, value: str) -> None:
     assert standing(column, value) is ACTIVATED
@@ -103,7 +130,7 @@ def test_a_status_is_understood(column: str, value: str, expected: Standing) -> 
     assert standing(column, value) is expected
 
 
-@pytest.mark.parametrize("column", ["Bounced", "hard_bounce", "Complained", "marked as spam"])
+@pytest.mark.parametrize("column", ["Bounced", "Spam", "hard_bounce", "Complained", "marked as spam"])
 def test_a_bounce_is_understood(column: str) -> None:
     assert [standing(column, value) for value in ("yes", "2024-05-01", "no", "")] == [
         CLEANED,
@@ -143,6 +170,11 @@ def test_what_is_not_understood_brings_nobody_in_until_a_person_says_what_it_mea
     assert standing(column, "On paper", {"*": "left"}) is UNSUBSCRIBED
 
 
+@pytest.mark.parametrize("column", LEFT_AT)
+def test_any_value_in_a_column_of_when_people_left_means_that_they_left(column: str) -> None:
+    assert standing(column, "last spring") is UNSUBSCRIBED
+
+
 def test_what_is_understood_counts_whatever_a_person_says_of_it() -> None:
     assert standing("Unsubscribed", "yes", {"yes": "confirmed", "*": "confirmed"}) is UNSUBSCRIBED
 
@@ -159,6 +191,14 @@ def test_what_is_understood_counts_whatever_a_person_says_of_it() -> None:
             "Bounce count",
             "State",
             "optin_ip",
+        ),
+        *(
+            "Casino email",
+            "Newsletter issue",
+            "Active since",
+            "Unconfirmed orders",
+            "Mailing address",
+            "Favourite newsletter",
         ),
         *("Oraș", "Country", "Notes", "Accordion", "Type d'abonnement", "Acord telefonic"),
     ],

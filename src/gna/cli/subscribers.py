@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,9 @@ from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import Refused
+
+# So many different reasons why rows brought nobody in are printed.
+MOST_REASONS = 5
 
 app = typer.Typer(help="List, import and export subscribers.", no_args_is_help=True)
 
@@ -104,15 +108,21 @@ def import_(
 
     with start.opened() as (settings, db):
         row = _import(settings, db, file, dry_run=dry_run, said=_mapping(columns or [], values or []))
+        with db.read() as tx:
+            problems = imports.problems_of(tx, row.id)
         if errors:
-            with db.read() as tx:
-                errors.write_text("".join(problem_file(imports.problems_of(tx, row.id))), "utf-8")
+            errors.write_text("".join(problem_file(problems)), "utf-8")
     if row.state == imports.State.FAILED:
         raise Refused(row.error)
     print(f"{'Would import' if dry_run else 'Imported'} {file.name} ({row.format or 'no rows'}): {row.position:,} rows")
     for fate, number in imports.totals(row.counts.items()).items():
         if number:
             print(f"  {number:>9,} {fate.replace('_', ' ')}")
+    reasons = Counter(problem.reason for problem in problems)
+    for reason, number in reasons.most_common(MOST_REASONS):
+        print(f"Left out: {reason} ({number:,})")
+    if problems and not errors:
+        print("--errors FILE writes down which rows these are.")
 
 
 def _mapping(columns: list[str], values: list[str]) -> dict[str, Any]:

@@ -202,7 +202,7 @@ def _admit(tx: Connection, people: Sequence[Valid], tally: Tally, *, publication
 
 
 def _known(tx: Connection, people: Iterable[Valid], *, lock: bool = False) -> Mapping[str, Any]:
-    columns = (s.id, s.email, s.nickname, s.activated_at, s.ocd_ids, s.attributes)
+    columns = (s.id, s.email, s.nickname, s.created_at, s.activated_at, s.ocd_ids, s.attributes)
     keys = [email.lower() for _, email, _ in people]
     rows = sa.select(*columns).where(sa.func.lower(s.email).in_(keys)).order_by(s.id)
     return {row.email.lower(): row for row in tx.execute(rows.with_for_update() if lock else rows)}
@@ -220,10 +220,17 @@ def _joining(tx: Connection, people: Iterable[Valid], known: Mapping[str, Any]) 
 
 
 def _ends(person: Person, known: Any) -> bool:
-    """Whether an opt-out elsewhere ends what we have: not if the person came back to us later, nor for a bounce."""
+    """Whether an opt-out elsewhere ends what we have: not if the person came back to us later, nor for a bounce.
+
+    Only a confirmation here proves that. An import may have written its own time where the file had none, and the order
+    of two files must not decide: an opt-out that is imported first bars the person, whatever the dates are.
+    """
     if person.standing is Standing.CLEANED:
         return False
-    return person.ended_at is None or known.activated_at is None or person.ended_at > known.activated_at
+    was_imported = known.activated_at == known.created_at
+    if person.ended_at is None or known.activated_at is None or was_imported:
+        return True
+    return bool(person.ended_at > known.activated_at)
 
 
 def _add(tx: Connection, people: Sequence[Valid], *, now: datetime) -> None:

@@ -21,7 +21,9 @@ from gna.subscribers.formats import (
     columns_with_words_of_leaving,
     propose,
     recognise,
+    standing_by_file_name,
 )
+from gna.subscribers.formats.person import ENDED
 from gna.subscribers.formats.products import ANY
 from gna.subscribers.records import NoPeople, Opener, header_in, records, sample_of
 
@@ -188,8 +190,7 @@ def _of_the_same_product(found: list[Sheet]) -> list[Sheet]:
 
 def _of_people_who_left(sheet: Sheet) -> bool:
     columns = {name.strip().casefold() for name in sheet.header}
-    name = sheet.name.rsplit("/", 1)[-1].casefold()
-    return not columns.isdisjoint({"unsub_time", "clean_time"}) or name.startswith(("unsubscri", "cleaned"))
+    return not columns.isdisjoint({"unsub_time", "clean_time"}) or standing_by_file_name(sheet.name) in ENDED
 
 
 def _why_nobody(refusals: list[NoPeople]) -> str:

@@ -1,5 +1,6 @@
 """What a row of an export means, in our own words, whichever product wrote the file."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -9,7 +10,13 @@ from gna.errors import Refused
 from gna.subscribers.formats import foreign, mapped, own
 from gna.subscribers.formats.foreign import Product
 from gna.subscribers.formats.header import Header
-from gna.subscribers.formats.leaving import ANY_OTHER, Meanings, PlacedSign, columns_with_words_of_leaving
+from gna.subscribers.formats.leaving import (
+    ANY_OTHER,
+    Meanings,
+    PlacedSign,
+    columns_with_words_of_leaving,
+    gravest,
+)
 from gna.subscribers.formats.mapping import AS_IT_IS, Mapping
 from gna.subscribers.formats.person import ENDED, Layout, Person, Read, Standing, Unknown, padded
 from gna.subscribers.formats.products import ANY, PRODUCTS
@@ -21,6 +28,7 @@ from gna.subscribers.formats.proposal import (
     with_status,
     with_unknown,
 )
+from gna.subscribers.formats.words import loose
 
 __all__ = [
     "AS_IT_IS",
@@ -33,12 +41,24 @@ __all__ = [
     "columns_with_words_of_leaving",
     "propose",
     "recognise",
+    "standing_by_file_name",
 ]
 
 # Columns of logs, which hold addresses but no wish to subscribe: Substack's of opens and deliveries, listmonk's of
 # views and clicks.
 LOGS = frozenset({"post_id", "campaign_id", "campaign_uuid"})
 OWN = "gna"
+# Names of files. Mailchimp's begin so, and hold nobody else.
+CERTAIN = re.compile(r"unsubscri|non ?subscri")
+FILES_OF_WHO_LEFT = re.compile(
+    r"\b(unsubscri|unsubs?\b|suppress|opt(ed)? ?outs?\b|blocklist|blacklist|dezabon|abgemeldet|desabonn|desinscri)"
+)
+FILES_OF_BOUNCES = re.compile(r"\b(bounce[ds]?|complaints?)\b|^cleaned (members|segment|email)")
+# With one of these words a name does not speak of everybody in the file.
+OF_OTHERS_TOO = re.compile(
+    r"\b(not|no|non|without|except|excluding|minus|removed|free|fara|ohne|sans|and|und|et|si|all|active"
+    r"|subscribed|subscribers)\b"
+)
 MOST_COLUMNS = 1000
 # So many rows show what stands in a column.
 LOOKED_AT = 100
@@ -57,20 +77,22 @@ def recognise(
     with_words_of_leaving: frozenset[int] = frozenset(),
     now: datetime | None = None,
 ) -> Layout:
-    """How to read the rows under this header; a file called `unsubscribed…` never subscribes anybody.
+    """How to read the rows under this header; a file called `unsubscribed…` or `nonsubscribed…` subscribes nobody.
 
     `with_words_of_leaving` are the columns found by `columns_with_words_of_leaving`, for a layout that looks at values.
     """
     columns = replace(Header.of(header), with_words_of_leaving=with_words_of_leaving)
-    leaves = _says_unsubscribed(file_name)
-    if leaves:
+    everybody = standing_by_file_name(file_name)
+    is_certain = CERTAIN.match(_base_name(file_name)) is not None
+    if is_certain:
         mapping = replace(mapping, values=_ignoring_others(mapping, columns))
     layout = _layout(columns, mapping, latest=(now or clock.now()) + TOLERANCE)
     if mapping.lists:
         layout = replace(layout, read=_joining(layout.read, mapping.lists))
-    if leaves:
-        layout = replace(layout, read=_unsubscribing(layout.read), tells_who_left=True)
-    return layout
+    # Names of other files are hints: a column that says who left knows better.
+    if everybody and (is_certain or not layout.tells_who_left):
+        layout = replace(layout, read=_standing_at_best(layout.read, everybody), tells_who_left=True)
+    return replace(layout, read=_refusing_shifted_rows(layout.read, len(columns.keys)))
 
 
 def propose(header: Sequence[str], rows: Sequence[Sequence[str]], *, file_name: str = "") -> Proposal:
@@ -88,12 +110,14 @@ def propose(header: Sequence[str], rows: Sequence[Sequence[str]], *, file_name: 
     known = distinct(own.guesses(columns, address) if ours else foreign.guesses(origin.product, columns, address))
     first = rows[:LOOKED_AT]
     guesses = with_status(known, first) if origin.product is ANY else known
-    found = with_unknown(beside_samples(columns, guesses, first), _signs(origin, columns, address), rows)
+    signs = _signs(origin, columns, address)
+    found = with_unknown(beside_samples(columns, guesses, first), signs, rows)
+    name_counts = not signs or CERTAIN.match(_base_name(file_name)) is not None
     return Proposal(
         format=None if origin.address is None else origin.name,
         columns=tuple(found),
         known=tuple(guess.column for guess in known),
-        leaving=_says_unsubscribed(file_name),
+        leaving=name_counts and standing_by_file_name(file_name) in ENDED,
     )
 
 
@@ -179,21 +203,47 @@ def _no_address(header: Header) -> Refused:
     return NoAddress("No column holds e-mail addresses. Name that column email in the first row.")
 
 
-def _says_unsubscribed(file_name: str) -> bool:
-    return file_name.rsplit("/", 1)[-1].casefold().startswith("unsubscri")
+def standing_by_file_name(file_name: str) -> Standing | None:
+    """What the name of a file says of everybody in it. Mailchimp writes each kind of people into a file of its own."""
+    name = _base_name(file_name)
+    if CERTAIN.match(name):
+        return Standing.UNSUBSCRIBED if name.startswith("unsub") else Standing.UNCONFIRMED
+    if OF_OTHERS_TOO.search(name):
+        return None
+    if FILES_OF_BOUNCES.search(name):
+        return Standing.CLEANED
+    return Standing.UNSUBSCRIBED if FILES_OF_WHO_LEFT.search(name) else None
+
+
+def _base_name(file_name: str) -> str:
+    return loose(file_name.rsplit("/", 1)[-1]).removesuffix(".csv")
 
 
 def _ignoring_others(mapping: Mapping, header: Header) -> dict[str, Meanings]:
-    """Everybody in the file left, so that a column with unknown values need not say it again."""
+    """Nobody in the file is subscribed, so that a column with unknown values need not say it again."""
     return {name: {ANY_OTHER: None, **mapping.values.get(name, {})} for name in header.names}
 
 
-def _unsubscribing(read: Read) -> Read:
-    def read_unsubscribed(cells: Sequence[str]) -> Person:
+def _standing_at_best(read: Read, best: Standing) -> Read:
+    def read_at_best(cells: Sequence[str]) -> Person:
         person = read(cells)
-        return person if person.standing in ENDED else replace(person, standing=Standing.UNSUBSCRIBED)
+        return replace(person, standing=gravest((person.standing, best), default=best))
 
-    return read_unsubscribed
+    return read_at_best
+
+
+def _refusing_shifted_rows(read: Read, width: int) -> Read:
+    """Refuse rows with more cells than the header: a comma without quotes moves all cells behind it.
+
+    The mark of a person who left would then stand under another column.
+    """
+
+    def read_in_place(cells: Sequence[str]) -> Person:
+        if len(cells) > width and any(cell.strip() for cell in cells[width:]):
+            raise Refused("The row has more cells than the header: a cell with a separator in it needs quotes")
+        return read(cells)
+
+    return read_in_place
 
 
 def _joining(read: Read, lists: Sequence[str]) -> Read:

@@ -9,7 +9,16 @@ from typing import Any
 from gna.subscribers.formats import dates
 from gna.subscribers.formats.cells import Unpack
 from gna.subscribers.formats.header import FIRST_NAME, LAST_NAME, NAME, Header
-from gna.subscribers.formats.leaving import Meanings, PlacedSign, Sign, gravest, sign_of, signs_of_unknown
+from gna.subscribers.formats.leaving import (
+    LEFT,
+    Meanings,
+    PlacedSign,
+    Sign,
+    gravest,
+    only_understood,
+    sign_of,
+    signs_of_unknown,
+)
 from gna.subscribers.formats.mapping import LEFT_OUT, Column, Target
 from gna.subscribers.formats.person import (
     ENDED,
@@ -168,12 +177,26 @@ def placed_signs(
         names = None if address is None else _names(product, header, address)
         parts = (names.nickname, names.first, names.last) if names else ()
         return signs_of_unknown(header, answers, but=[address, *parts, *_places(header, product.activated)])
-    placed = []
-    for sign in product.signs:
-        at = header.at(*sign.columns)
-        if at is not None:
-            placed.append(PlacedSign(at, sign))
-    return placed
+    placed = [PlacedSign(at, sign) for sign in product.signs for at in _places_of_sign(header, sign)]
+    unknown = _unknown_places(product, header) - {address, *(one.at for one in placed)}
+    # A field that the publisher added. What else it holds is asked of nobody: the product itself says who left.
+    opt_outs = [at for at in sorted(unknown) if sign_of(header.keys[at]) is LEFT]
+    return [*placed, *(PlacedSign(at, only_understood(LEFT)) for at in opt_outs)]
+
+
+def _unknown_places(product: Product, header: Header) -> set[int]:
+    """The columns that the product does not write by itself."""
+    known = {*product.activated, *product.ended, *product.unpack, *product.renamed, *product.dropped}
+    known |= product.technical
+    return {at for at, key in enumerate(header.keys) if key not in known}
+
+
+def _places_of_sign(header: Header, sign: Sign) -> list[int]:
+    beginnings = tuple(column[:-1] for column in sign.columns if column.endswith("*"))
+    if beginnings:
+        return [at for at, key in enumerate(header.keys) if key.startswith(beginnings)]
+    first = header.at(*sign.columns)
+    return [] if first is None else [at for at, key in enumerate(header.keys) if key == header.keys[first]]
 
 
 def _dates_of_agreement(product: Product, signs: Sequence[PlacedSign]) -> list[int]:
@@ -232,9 +255,7 @@ def _attributes_reader(
 def _plain(product: Product, header: Header, address: int, names: Names) -> list[tuple[int, str]]:
     """The columns that become attributes as they are, and their names."""
     used = {*product.activated, *product.ended, *product.unpack, *product.dropped, *product.technical}
-    used.update(column for sign in product.signs for column in sign.columns)
-    if product.signs_by_name:
-        used.update(header.keys[placed.at] for placed in placed_signs(product, header, address, {}))
+    used.update(header.keys[placed.at] for placed in placed_signs(product, header, address, {}))
     parts = {names.first: "first_name", names.last: "last_name"}
     return [
         (at, parts.get(at) or product.renamed.get(key) or name[:LONGEST_NAME])

@@ -41,7 +41,10 @@ class UnknownValue(Refused):
 
 @dataclass(frozen=True)
 class Sign:
-    """A column that says how the person stands: its values, and what any other value means."""
+    """A column that says how the person stands: its values, and what any other value means.
+
+    Of several names the first that the file has counts. A name that ends in `*` stands for all that begin so.
+    """
 
     columns: tuple[str, ...]
     says: Meanings
@@ -102,23 +105,42 @@ def gravest(standings: Iterable[Standing | None], default: Standing) -> Standing
 # Names that are no question: a link to leave by is in every row, a number of bounces is no bounce, and who wants no
 # text messages may want mail.
 ELSEWHERE = re.compile(
-    r"\b(url|link|href|token|hash|ip|count|counter|number|rate|total|source|method|page)s?\b"
+    r"\b(url|link|href|token|hash|count|counter|number|rate|total|page)s?\b"
     r"|\b(sms|mms|phone|mobile|whatsapp|push|fax|calls?|postal)\b|\btele(f|ph)on"
 )
+# Facts about an opt-out or an agreement: beside an opt-out they are there only if there was one.
+CIRCUMSTANCES = re.compile(r"\b(ip|source|method)s?\b")
+# What forms write behind a question.
+ANSWER_TO_CHOOSE = re.compile(r"(yesno|yn|truefalse|danu|janein|ouinon)$")
 # A name with one of these holds dates.
 MOMENT = re.compile(r"\b(at|on|date|time|timestamp|datum|data|fecha|since|am)\b")
-# Searched without spaces: `emailOptOut` and `email opt-out` are the same.
+# Searched in letters and digits alone: `emailOptOut` and `email opt-out` are the same.
 NAMES_LEFT = re.compile(
-    r"unsub|opt(ed|ing)?out|blacklist|blocklist|suppress|donot(e?mail|contact|send|disturb)|nomail|nocontact"
+    r"unsub|opt(ed|ing)?out|blacklist|blocklist|suppress|donot(bulk)?(e?mail|contact|send|disturb)"
+    r"|^(no|stop)e?mail|nomail|nocontact"
     r"|dezabon|abgemeldet|abmeld|abbestell|ausgetragen|desabonn|desinscri|desuscri|disiscri|descadastr"
     r"|^dad[oa]debaja$|uitgeschreven|uitschrijv|afgemeld|afmeld|wypisan"
+    r"|^(date|is)?(left|deleted|removed|cancell?ed|blocked|banned|excluded)(at|on|date)?$|^dnc$"
 )
-NAMES_BOUNCED = re.compile(r"bounce|complain|complaint|spamreport|markedasspam|^cleaned$|undeliverable|unzustellbar")
+NAMES_BOUNCED = re.compile(
+    r"bounce|complain|complaint|spamreport|markedasspam|^cleaned$|^(is)?spam(mer)?$|undeliverable|unzustellbar"
+)
+_SUBSCRIBED_WORDS = (
+    r"(abonata?|abonniert|angemeldet|eingetragen|abonnee?|inscrite?|suscrit[oa]|inscrit[oa]|iscritt[oa]"
+    r"|ingeschreven|aangemeld|zapisan[ya])"
+)
+_TO_THE = r"(la|al|alla|ala|a|zum|furden|fur|na|do|voorde|voor|op)"
+_NEWSLETTER = r"(newsletters?|infolettre|boletin|nieuwsbrief|newslettera)"
 NAMES_AGREED = re.compile(
-    r"consent|opt(ed)?in|accepts?.*(marketing|newsletter)|(mail|mailing|marketing)permission"
-    r"|^(is|email|newsletter)?subscribed?(tonewsletters?|toe?mails?|tomarketing|at|on|date|time|since)?$"
-    r"|^(is)?confirmed$|einwilligung|zustimmung|einverstandnis|consimt|consenso|toestemming"
-    r"|^(abonat|abonniert|angemeldet|abonne|suscrito|inscrito|iscritto|ingeschreven|aangemeld|zapisany)$"
+    r"consent|opt(ed)?in|accepts?.*(marketing|newsletter)|(marketing|newsletter)accept|(mail|mailing|marketing)permission"
+    r"|^(is|email|newsletter)?subscribed?(to)?(the)?(newsletters?|e?mails?|marketing|(mailing)?lists?)?"
+    r"(at|on|date|time|since)?$|^issubscriber$|^(e?mail)?marketing$"
+    r"|(?<!un)(?<!not)confirmed$|einwilligung|zustimmung|einverstandnis|consimt|consenso|toestemming"
+    r"|^(is)?(active|enabled)$|^(gdpr|dsgvo|rgpd)$"
+    r"|^(can|may)(contact|e?mail|send)$|^(send|allow|receives?)e?mails?$|^e?mails?(allowed|enabled|permitted)$"
+    r"|^mailings?(list)?$"
+    r"|^(is|gets?|receives?|wants?)?(the|our)?newsletters?(subscriber|subscription|signup|abonnent|bezieher)?$"
+    rf"|^(newsletter)?{_SUBSCRIBED_WORDS}({_TO_THE}?{_NEWSLETTER})?$"
 )
 # Searched with spaces: `accord` is a word of its own, `accordion` is not about consent.
 NAMES_AGREED_AS_WORD = re.compile(r"\b(acord|acordul|accord|accordo|acuerdo|zgoda|zgody)\b")
@@ -126,7 +148,7 @@ NAMES_STATUS = re.compile(r"\b(status|statut|stare|starea|etat|estado|stato)\b")
 # `Abonnement newsletter`, but not `Type d'abonnement` nor `Data abonare`, which are other facts.
 NAMES_SUBSCRIPTION = re.compile(
     r"((newsletter|e ?mail) )?"
-    r"(abonare|abonarea|abonament|abonnement|anmeldung|inscription|suscripcion|inscripcion|iscrizione"
+    r"(subscription|abonare|abonarea|abonament|abonnement|anmeldung|inscription|suscripcion|inscripcion|iscrizione"
     r"|subscricao|inscricao|assinatura|inschrijving|aanmelding|subskrypcja|prenumerata)"
     r"( (la|a|al|alla|a la|de|do|na|op|voor|fur|zum))?"
     r"( (newsletter|e ?mail|infolettre|boletin|nieuwsbrief|newslettera))?"
@@ -172,13 +194,15 @@ def sign_of(key: str) -> Sign | None:
     words = loose(key)
     if ELSEWHERE.search(words):
         return None
-    letters = words.replace(" ", "")
+    letters = ANSWER_TO_CHOOSE.sub("", "".join(filter(str.isalnum, words)))
     is_moment = bool(MOMENT.search(words))
+    if CIRCUMSTANCES.search(words):
+        return LEFT_AT if NAMES_LEFT.search(letters) else None
     if NAMES_BOUNCED.search(letters):
         return BOUNCED
     if NAMES_LEFT.search(letters):
         return LEFT_AT if is_moment else LEFT
-    if NAMES_STATUS.search(words):
+    if NAMES_STATUS.search(words) or letters.endswith(("status", "statusid", "statuscode")):
         return STATED
     if NAMES_SUBSCRIPTION.fullmatch(words):
         return AGREED_AT
@@ -189,8 +213,8 @@ def sign_of(key: str) -> Sign | None:
     return None
 
 
-def chosen_as_something_else(sign: Sign) -> Sign:
-    """The sign of a column that a person uses for something else: only what is understood counts."""
+def only_understood(sign: Sign) -> Sign:
+    """The sign of a column that may be about something else: only what is understood counts."""
     return replace(sign, otherwise=None, asks=False) if sign.asks else sign
 
 

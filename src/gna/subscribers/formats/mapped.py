@@ -9,7 +9,7 @@ from gna.subscribers.formats import dates, foreign, own
 from gna.subscribers.formats.cells import Unpack
 from gna.subscribers.formats.foreign import LONGEST_NICKNAME, Product
 from gna.subscribers.formats.header import Header
-from gna.subscribers.formats.leaving import STATED_BY_PERSON, PlacedSign, chosen_as_something_else
+from gna.subscribers.formats.leaving import STATED_BY_PERSON, PlacedSign, only_understood
 from gna.subscribers.formats.mapping import Column, Mapping, Target
 from gna.subscribers.formats.person import LONGEST_VALUE, NO_ATTRIBUTES, Person, Read, Standing, one_line, padded
 
@@ -65,7 +65,7 @@ def placed_signs(mapping: Mapping, header: Header, product: Product) -> list[Pla
     placed = {sign.at: sign for sign in foreign.placed_signs(product, header, email, mapping.values)}
     if product.signs_by_name:
         for at in placed.keys() - chosen - mapping.unmentioned:
-            placed[at] = replace(placed[at], sign=chosen_as_something_else(placed[at].sign))
+            placed[at] = replace(placed[at], sign=only_understood(placed[at].sign))
     for at in chosen:
         answers = mapping.values.get(header.names[at], {})
         if at not in placed or (product.signs_by_name and placed[at].sign.is_status):

@@ -24,7 +24,10 @@ from gna.subscribers.formats.person import (
 from gna.subscribers.formats.proposal import Guess
 from gna.subscribers.formats.words import STANDINGS, loose
 
-COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", "state", "lists"})
+STATE = "state"
+COLUMNS = frozenset({"nickname", "status", "activated_at", "ocd_ids", STATE, "lists"})
+# `state` is where a person lives. In files of others it may also say who left: then its values tell.
+NEVER_SIGNS = COLUMNS - {STATE}
 # A spreadsheet runs a cell that begins so. Where its separator is `;` or a tab, which depends on the language of the
 # computer and not on the file, a cell also begins after each of these within the text: it does not heed our quotation
 # marks then, and skips white space and quotation marks before the sign.
@@ -86,7 +89,7 @@ def reader(
 def placed_signs(header: Header, email: int, answers: Mapping[str, Meanings]) -> list[PlacedSign]:
     """The columns beside `status` that say who left: this format has none, but a file with our columns may."""
     ours = [email, _nickname(header), header.among(FIRST_NAME), header.among(LAST_NAME)]
-    return signs_of_unknown(header, answers, but=[*ours, *(header.at(column) for column in COLUMNS)])
+    return signs_of_unknown(header, answers, but=[*ours, *(header.at(column) for column in NEVER_SIGNS)])
 
 
 # Words in our own column `status` that are not known; only the page asks about them, a row is refused by itself.
@@ -119,7 +122,7 @@ def _nickname(header: Header) -> int | None:
 def _others(header: Header, *, taken: set[int | None]) -> list[tuple[int, str]]:
     """The columns that become attributes, and their names."""
     first = header.among(FIRST_NAME)
-    named = {first: "first_name", header.among(LAST_NAME): "last_name", header.at("state"): "state"}
+    named = {first: "first_name", header.among(LAST_NAME): "last_name", header.at(STATE): STATE}
     return [
         (at, named.get(at, name)[:LONGEST_NAME])
         for at, name in enumerate(header.names)

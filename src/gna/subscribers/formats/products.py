@@ -178,6 +178,7 @@ BREVO = Product(
     | {"email_blacklisted_time", "modified_time", "double_opt-in", "_listids"},
 )
 # The opt-out is empty until it is set for the first time. A non-marketing contact gets no newsletter there either.
+# The file does not say which of its types of mail this newsletter is: who opted out of one is left out, not barred.
 HUBSPOT = Product(
     "hubspot",
     marks=(
@@ -188,6 +189,7 @@ HUBSPOT = Product(
     signs=(
         _true("unsubscribed from all email"),
         _true("opted out of all email"),
+        _true("opted out of email: *", means=UNCONFIRMED),
         _true("portal unsubscribe"),
         _true("portal bounce", means=CLEANED),
         _true("portal spam report", means=CLEANED),

@@ -61,11 +61,15 @@ _SPELLED = (
 )
 
 
+# Categories of Unicode: marks on letters, such as accents, and signs without a width.
+INVISIBLE = ("Mn", "Cf")
+
+
 def loose(cell: str) -> str:
     """A word as it is compared, without case and diacritics: `NEVER_SUBSCRIBED` is `never subscribed`."""
     if not cell.isascii():
-        letters = unicodedata.normalize("NFD", cell)
-        cell = "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
+        letters = unicodedata.normalize("NFKD", cell)
+        cell = "".join(letter for letter in letters if unicodedata.category(letter) not in INVISIBLE)
     return " ".join(cell.casefold().replace("_", " ").replace("-", " ").split())
 
 
