@@ -25,6 +25,8 @@ MEMORY_LIMIT, SILENCE_LIMIT = 150, 0.1
 HEADER_BYTES = 170 * MEGABYTE
 TYPE_BYTES = 16 * MEGABYTE
 TRAILER_SECONDS = 10.0
+CHUNK_SECONDS = 8.0
+PUNYCODE_FORMS = 20
 SLOW_CONNECTIONS = 1100
 SLOW_SECONDS = 8.0
 UNREAD_CONNECTIONS = 500
@@ -54,6 +56,8 @@ def run() -> None:
         f"{HEADER_BYTES // MEGABYTE} MB of small header lines": send_headers,
         f"trailer lines for {TRAILER_SECONDS:g} s": send_trailers,
         f"a Content-Type of {TYPE_BYTES // MEGABYTE} MB": send_content_type,
+        f"chunks after the answer for {CHUNK_SECONDS:g} s": send_chunks,
+        f"{PUNYCODE_FORMS} forms in punycode": send_punycode,
         f"{SLOW_CONNECTIONS:,} slow connections": connect_slowly,
         f"{UNREAD_CONNECTIONS:,} connections that do not read": read_nothing,
     }
@@ -174,6 +178,35 @@ def send_content_type(port: int, size: int = TYPE_BYTES) -> str:
     """A form whose type has millions of parameters."""
     head = b"POST /api/subscribe HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Type: multipart/form-data"
     return _send(port, head, b";" * 60_000, size=size, end=b"\r\n\r\n")
+
+
+def send_chunks(port: int, seconds: float = CHUNK_SECONDS) -> str:
+    """A body of chunks of one byte, to an address that takes none and has answered long ago."""
+    deadline = time.monotonic() + seconds
+    connections = 0
+    while time.monotonic() < deadline:
+        connections += 1
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=GIVE_UP) as line:
+            line.sendall(b"POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while time.monotonic() < deadline:
+                line.sendall(b"1\r\nx\r\n" * 10_000)
+    return f"{connections} connections"
+
+
+def send_punycode(port: int, count: int = PUNYCODE_FORMS) -> str:
+    """Forms in a charset that Python decodes in quadratic time."""
+    value = ("a" * 10_000 + "\U0001f600").encode("punycode") + b"a" * 54_000
+    body = b'--b\r\nContent-Disposition: form-data; name="email"\r\n\r\n' + value + b"\r\n--b--\r\n"
+    head = (
+        b"POST /api/subscribe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        b"Content-Type: multipart/form-data; boundary=b; charset=punycode\r\n"
+    )
+    answers = set()
+    for _ in range(count):
+        with socket.create_connection(("127.0.0.1", port), timeout=GIVE_UP) as line:
+            line.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            answers.add(read_to_end(line).split(b"\r\n")[0].decode("latin-1"))
+    return " and ".join(sorted(answers))
 
 
 def connect_slowly(port: int, count: int = SLOW_CONNECTIONS, seconds: float = SLOW_SECONDS) -> str:

@@ -122,6 +122,9 @@ PROXIES_SEND = re.findall(
     Was-Default-Hostname X_Forwarded_For Z-Forwarded-For CloudFront-Viewer-Address Disguised-Host Fastly-Client-IP
     Fastly-FF Fly-Client-IP Fly-Region Forwarded Forwarded-For Front-End-Https Incap-Client-IP
     Max-Forwards Ngrok-Auth-User-Email Proxy-Client-IP Proxy-Connection Remote-Addr Remote-User
+    Cache-Info EO-LOG-UUID L5d-Client-Id Rndr-Id Via-Proxy
+    Apigw-Requestid B3 Client-Address Connect-Time IV-User Original-Host Rdwr-Popip Request-Id Scheme
+    Section-Io-Id Shib-Session-Id SM_USER Teleport-Jwt-Assertion Total-Route-Time User-IP
     Surrogate-Capability Tailscale-User-Login True-Client-IP Via WL-Proxy-Client-IP
     X-Akamai-Edgescape X-Amz-Cf-Id X-Amzn-Trace-Id X-Appengine-User-IP X-ARR-LOG-ID X-ARR-SSL
     X-Auth-Request-Email X-Azure-ClientIP X-Azure-FDID X-B3-TraceId X-Cache X-Client-IP

@@ -146,13 +146,29 @@ def test_a_body_that_does_not_come_is_not_waited_for(client: TestClient, monkeyp
     assert refusal.value.status_code == 408
 
 
-@pytest.mark.parametrize("charset", ["undefined", "no-such-charset", "utf-16"])
+@pytest.mark.parametrize("charset", ["undefined", "no-such-charset", "utf-16", "punycode", "idna", "unicode_escape"])
 def test_a_form_in_a_charset_that_does_not_fit(client: TestClient, charset: str) -> None:
     kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
     body = b'--x\r\nContent-Disposition: form-data; name="email"\r\n\r\nana\xff\r\n--x--\r\n'
     answer = client.post(SUBSCRIBE, content=body, headers=kind)
     assert answer.status_code == 400
     assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "UTF8", "us-ascii", "iso-8859-1", "ISO-8859-2", "windows-1252", '"utf-8"', ""]
+)
+def test_a_form_in_a_usual_charset_is_read(client: TestClient, charset: str) -> None:
+    kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
+    body = b'--x\r\nContent-Disposition: form-data; name="email"\r\n\r\nana@example.org\r\n--x--\r\n'
+    assert client.post(SUBSCRIBE, content=body, headers=kind).status_code == 201
+
+
+def test_a_long_address_is_refused(client: TestClient) -> None:
+    assert client.get(f"/confirm?token={'a' * 8000}").status_code != 414
+    for address in (f"/confirm?token={'a' * 8200}", "/static/" + "a/" * 5000):
+        answer = client.get(address)
+        assert (answer.status_code, answer.json()) == (414, {"error": "The address is longer than 8 kB"})
 
 
 def test_a_length_of_many_digits_is_too_large(client: TestClient) -> None:

@@ -54,6 +54,8 @@ class Echo:
             return PlainTextResponse(b"x" * 50 * MEGABYTE)
         if path == "/slow":
             return StreamingResponse(_slowly(), headers={"Content-Length": "1"})
+        if path == "/unread":
+            return PlainTextResponse("ok")
         if path == "/refuse":
             return JSONResponse({"error": "no"}, 403, {"Connection": "close"})
         digest = hashlib.sha256()
@@ -289,6 +291,17 @@ class TestTheBody:
                     line.sendall(b"x" * MEGABYTE)
                 assert is_refused(hostile.read_to_end(line), 413)
 
+    def test_that_the_application_does_not_want_is_not_parsed_after_the_answer(self, running: Running) -> None:
+        with running.connect() as line:
+            line.sendall(b"POST /unread HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            until(lambda: running.echo.requests == 1, 5)
+            for _ in range(100):
+                line.sendall(b"1\r\nx\r\n" * 5000)
+            stream = hostile.read_to_end(line)
+        assert stream.startswith(b"HTTP/1.1 200")
+        assert stream.count(b"HTTP/1.1 ") == 1
+        until(lambda: running.held == 0, 5)
+
     def test_of_a_refused_request_does_not_reset_the_answer(self, running: Running) -> None:
         with running.connect() as line:
             line.sendall(b"POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n")
@@ -333,6 +346,17 @@ class TestAConnection:
             line.sendall(GET + b"\r\n")
             assert one_answer(line)["path"] == "/head"
 
+    def test_reads_the_body_of_a_request_that_waits_for_an_answer_to_end(self, running: Running) -> None:
+        with running.connect() as line:
+            line.sendall(b"HEAD /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            head = http.client.HTTPResponse(line, method="HEAD")
+            head.begin()
+            line.sendall(b"POST /next HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
+            # The answer to HEAD ends 0.5 s after its head.
+            time.sleep(1)
+            line.sendall(b"}")
+            assert one_answer(line)["size"] == 2
+
     @pytest.mark.parametrize("pause", [0, 0.3], ids=["in one packet", "later"])
     @pytest.mark.parametrize("chunked", [False, True])
     def test_that_offers_another_protocol_has_its_body_read_as_a_body(
@@ -355,6 +379,12 @@ class TestAConnection:
             line.sendall(GET + b"\r\n")
             assert one_answer(line)["path"] == "/head"
         assert running.echo.requests == 2
+
+    def test_that_offers_another_protocol_with_a_body_of_unknown_framing_is_refused(self, running: Running) -> None:
+        offer = b"Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: gzip\r\n"
+        with running.connect() as line:
+            line.sendall(b"POST /head HTTP/1.1\r\nHost: x\r\n" + offer + b"\r\n")
+            assert is_refused(hostile.read_to_end(line), 400)
 
     def test_that_offers_another_protocol_without_a_body_is_answered(self, running: Running) -> None:
         with running.connect() as line:
@@ -382,6 +412,22 @@ class TestAConnection:
                 if number % 10 == 0:
                     assert running.asks(GET + CLOSE + b"\r\n").startswith(b"HTTP/1.1 200")
             until(lambda: running.held <= 20, 5)
+
+    def test_that_is_new_does_not_give_way_to_those_that_send_a_body_at_once(
+        self, running: Running, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(protocol, "connection_limit", lambda: 20)
+        body = b"POST /head HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nx"
+        with ExitStack() as open_lines:
+            for _ in range(20):
+                open_lines.enter_context(running.connect()).sendall(body)
+            time.sleep(protocol.GRACE)
+            visitor = open_lines.enter_context(running.connect())
+            for _ in range(15):
+                open_lines.enter_context(running.connect()).sendall(body)
+            until(lambda: running.echo.requests == 20 + 15, 5)
+            visitor.sendall(GET + CLOSE + b"\r\n")
+            assert hostile.read_to_end(visitor).startswith(b"HTTP/1.1 200")
 
     def test_with_a_quick_body_outlives_the_slow_ones(self, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(protocol, "connection_limit", lambda: 10)

@@ -25,9 +25,10 @@ PORTS = {"http": 80, "https": 443}
 FORWARDED = re.compile(
     r"x-(?!requested-with$|request-id$|purpose$|moz$|prometheus-).*"
     r"|.*(forwarded|proxied|(client|connecting|real|source)-?ip).*|via|true-client-.*|front-end-https|max-forwards"
-    r"|disguised-host|was-default-hostname|early-data|eagleid"
-    r"|(akamai|ali|cdn|cf|client-cert|cloudfront|fastly|fly|incap|ngrok|oidc|proxy|railway|remote|render|ssl-client"
-    r"|surrogate|tailscale|wl-proxy)(-.*)?"
+    r"|disguised-host|original-host|was-default-hostname|early-data|eagleid|cache-info|scheme|client-address|user-ip"
+    r"|b3|request-id|.*-requestid|connect-time|total-route-time"
+    r"|(akamai|ali|cdn|cf|client-cert|cloudfront|eo|fastly|fly|incap|iv|l5d|ngrok|oidc|proxy|railway|rdwr|remote"
+    r"|render|rndr|section-io|shib|sm|ssl-client|surrogate|tailscale|teleport|via|wl-proxy)(-.*)?"
 )
 LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?")
 SAFE = ("GET", "HEAD", "OPTIONS")

@@ -33,6 +33,8 @@ LINGER = 10
 MOST_CONNECTIONS = 1024
 # The part of all connections that gives way at once: finding the slowest takes half a millisecond each time.
 CLOSED_AT_ONCE = 1 / 64
+# Seconds for which a connection or a request that is new gives way to no other, if there are older ones.
+GRACE = 1.0
 
 # The headers that say where a body ends.
 FRAMING = (b"content-length", b"transfer-encoding")
@@ -125,14 +127,15 @@ class HttpProtocol(HttpToolsProtocol):
     def _is_stalled(self) -> bool:
         return self._stalled_until < math.inf
 
-    def progress(self) -> tuple[bool, float, float]:
+    def progress(self) -> tuple[bool, bool, float, float]:
         """The order in which connections give way.
 
-        First by age those without a request and those that do not read their answer, then bodies by their rate.
+        First by age those without a request and those that do not read their answer, then bodies by their rate. A
+        visitor who has just connected stays: else those would drive them out who begin to send a body at once.
         """
         age = self.loop.time() - self._since
         is_sending_a_body = self._is_in_body and not self._is_stalled
-        return is_sending_a_body, self._received / (age + 1), -age
+        return age < GRACE, is_sending_a_body, self._received / (age + 1), -age
 
     def close_if_overdue(self, now: float) -> None:
         """Close the connection if the client had its time."""
@@ -220,11 +223,15 @@ class HttpProtocol(HttpToolsProtocol):
     def _parse(self, piece: bytes) -> None:
         self._unset_keepalive_if_required()
         try:
+            self._feed_parser(piece)
+        except httptools.HttpParserError:
+            self.send_400_response(NO_HTTP)
+
+    def _feed_parser(self, piece: bytes) -> None:
+        try:
             self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade as upgrade:
             self._ignore_upgrade(rest=piece[upgrade.args[0] :])
-        except httptools.HttpParserError:
-            self.send_400_response(NO_HTTP)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """Read the body of a request that offers another protocol, as `curl --http2` and Java's client do.
@@ -328,8 +335,15 @@ class HttpProtocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """The wait for the next request begins."""
-        if not self._is_in_body and not self._pending:
+        """The wait for the next request begins.
+
+        If the body of the answered request is still coming, no request follows: the application wants none of it, and
+        parsing the rest could take as long as the client likes. A body that is coming for a waiting request is read.
+        """
+        if self._is_in_body and not self.pipeline:
+            self.close()
+            return
+        if not self._pending:
             self._since = self.loop.time()
         super().on_response_complete()
 
