@@ -145,6 +145,15 @@ def test_a_line_of_the_dotenv_file_that_means_nothing_stops_the_start(tmp_path: 
         load(tmp_path / ".env")
 
 
+def test_a_sender_in_quotes_stands_in_quotes_of_the_other_kind(tmp_path: Path) -> None:
+    sender = '"Meet @ Berlin" <news@example.org>'
+    (tmp_path / ".env").write_text(f"EMAIL_FROM_ADDRESS={sender}\n")
+    with pytest.raises(CannotStart, match="in quotes of the other kind"):
+        load(tmp_path / ".env")
+    (tmp_path / ".env").write_text(f"EMAIL_FROM_ADDRESS='{sender}'\n")
+    assert load(tmp_path / ".env").email_from_address == sender
+
+
 def test_a_secret_given_twice_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="SECRET_KEY and SECRET_KEY_FILE are both set"):
         load(SECRET_KEY="x", SECRET_KEY_FILE=str(tmp_path))

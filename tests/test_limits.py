@@ -89,6 +89,12 @@ def test_the_verdict_says_how_many_are_left_and_when_there_is_more() -> None:
     assert verdict(limits) == Verdict(allowed=True, remaining=0, reset=20)
 
 
+@pytest.mark.parametrize("now", [0.1 + number / 7 for number in range(200)])
+def test_a_visitor_never_waits_longer_than_the_window(now: float) -> None:
+    memory = MemoryCounter(tick=lambda: now)
+    assert memory.spend(THREE, "ana").reset == THREE.seconds
+
+
 def test_what_is_over_is_forgotten() -> None:
     clock = Clock()
     memory = MemoryCounter(tick=clock)

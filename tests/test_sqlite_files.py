@@ -65,7 +65,18 @@ def test_a_missing_file_beside_its_log_is_not_begun_anew(publication: Path, comm
 
 
 @pytest.mark.parametrize(
-    "backup", ["gna.db.bak", "gna.db.backup", "gna.db~", "gna.db.1", "gna.db-2026", "gna-2026-11-01.db", "gna.old"]
+    "backup",
+    [
+        "gna.db.bak",
+        "gna.db.backup",
+        "gna.db~",
+        "gna.db.1",
+        "gna.db-2026",
+        "gna-2026-11-01.db",
+        "gna.old",
+        "old-gna.db",
+        "backup.db",
+    ],
 )
 def test_an_empty_file_beside_a_backup_is_not_begun_anew(publication: Path, backup: str) -> None:
     publication.rename(publication.with_name(backup))

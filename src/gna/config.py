@@ -380,7 +380,10 @@ def _read_dotenv(path: Path) -> dict[str, str]:
         with path.open(encoding="utf-8") as file:
             wrong = next((line for line in parse_stream(file) if line.error), None)
         if wrong:
-            raise CannotStart(f"{path} line {wrong.original.line} cannot be understood: write NAME=value.")
+            raise CannotStart(
+                f"{path} line {wrong.original.line} cannot be understood: write NAME=value. A value with quotes in it "
+                """stands in quotes of the other kind, as in NAME='"A, B" <a@example.org>'."""
+            )
         return {name: value for name, value in dotenv_values(path).items() if value}
     except (OSError, UnicodeDecodeError) as error:
         raise CannotStart(f"{path} cannot be read: {_why(error)}.") from None

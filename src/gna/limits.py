@@ -76,7 +76,9 @@ class MemoryCounter:
         if allowed:
             expiries.append(now + allowance.seconds)
         remaining = allowance.times - len(expiries)
-        return Verdict(allowed, remaining, max(1, math.ceil(expiries[0] - now)))
+        # Rounded first: `now + 60 - now` may be a hair more than 60.
+        wait = round(expiries[0] - now, 6)
+        return Verdict(allowed, remaining, max(1, math.ceil(wait)))
 
     def _sweep(self, now: float) -> None:
         """Forget now and then what has expired, so that memory does not grow with every visitor."""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -84,8 +85,9 @@ def _is_part(other: Path, file: Path) -> bool:
         return rest not in WITHOUT_DATA
     if rest == "-wal":
         return True
-    after_stem = other.name.removeprefix(file.stem)
-    return after_stem != other.name and not after_stem[:1].isalnum() and _is_sqlite(other)
+    has_stem = re.search(rf"(?<![^\W_]){re.escape(file.stem)}(?![^\W_])", other.name)
+    is_named_so = has_stem is not None or "backup" in other.name.lower()
+    return is_named_so and _is_sqlite(other)
 
 
 def _is_filled(file: Path) -> bool:

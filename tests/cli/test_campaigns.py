@@ -465,6 +465,8 @@ def begun(database_url: str, folder: Path, *arguments: str, **pipes: Any) -> "su
         cwd=folder,
         env={"DATABASE_URL": database_url, "PATH": os.environ["PATH"], "TERM": "xterm", "PYTHONDONTWRITEBYTECODE": "1"},
         text=True,
+        # A shell that runs the tests in the background lets them, and what they start, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | pipes,
     )
 

@@ -159,6 +159,12 @@ def test_check_shows_the_sender_as_it_leaves(tmp_path: Path) -> None:
     assert lines[start + 1] == " =?utf-8?q?e_Franchard?= <lettre@example.fr>"
 
 
+def test_check_warns_of_the_example_sender_before_real_mail_leaves(tmp_path: Path) -> None:
+    warning = "EMAIL_FROM_ADDRESS is not set"
+    assert warning in gna(tmp_path, "check", EMAIL_PROVIDER="smtp", SMTP_URL="smtp://127.0.0.1:1").stdout
+    assert warning not in gna(tmp_path, "check", EMAIL_PROVIDER="mailbox").stdout
+
+
 def test_a_sender_that_cannot_be_understood_is_one_sentence(tmp_path: Path) -> None:
     done = gna(tmp_path, "check", EMAIL_FROM_ADDRESS="Ana <a@example.org>, Bob <b@example.org>")
     assert done.returncode == 1

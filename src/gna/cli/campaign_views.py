@@ -164,7 +164,7 @@ def _cells(campaign: Mapping[str, Any]) -> Iterable[Any]:
     numbers = ("sent_count", "failure_count", "audience_count")
     return (
         short(campaign["id"]),
-        Text(screen.clean(campaign["subject"])),
+        Text(screen.subject(campaign)),
         marked(campaign),
         _when(campaign),
         *("" if _is_editable(campaign) else f"{campaign[name]:,}" for name in numbers),
@@ -184,7 +184,7 @@ def _fields(campaign: Mapping[str, Any], reach: int | None) -> Iterable[tuple[st
     whom = ", ".join(chosen) or "everybody"
     return (
         ("Id", campaign["id"]),
-        ("Subject", campaign["subject"]),
+        ("Subject", screen.subject(campaign)),
         ("Preheader", campaign["preheader"] or ""),
         ("Written in", campaign["body_format"]),
         ("For", whom if reach is None else f"{whom}, now {screen.people(reach)}"),

@@ -63,7 +63,7 @@ def send(
             row = overview.row(tx, campaign["id"])
             people = audience.count(tx, Audience.parse(campaign["audience"]))
         _must_be(campaign, EDITABLE)
-        print(f"{'Subject':<12}{screen.clean(campaign['subject'])}\n{'For':<12}{screen.people(people)}")
+        print(f"{'Subject':<12}{screen.subject(campaign)}\n{'For':<12}{screen.people(people)}")
         print(f"{'Links':<12}start with {frame.base_url}")
         _must_be_sendable(views.checked(campaign, frame))
         screen.make_sure(f"Send to {screen.people(people)}?" if people else NO_AUDIENCE, yes=yes)
@@ -162,7 +162,7 @@ def delete(id: Id, yes: Yes = False) -> None:
         with db.read() as tx:
             campaign = views.looked_up(tx, id)
         _must_be(campaign, [State.DRAFT])
-        screen.make_sure(f"Delete “{screen.clean(campaign['subject'])}”?", yes=yes)
+        screen.make_sure(f"Delete “{screen.subject(campaign)}”?", yes=yes)
         _act(db, Verb.CAMPAIGN_DELETED, campaign["id"], writing.delete)
     print("Deleted.")
 

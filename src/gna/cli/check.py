@@ -14,7 +14,7 @@ from gna.campaigns.frame import frame_of
 from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, answers
-from gna.errors import GnaError
+from gna.errors import CannotStart, GnaError
 from gna.mail.compile import Sender
 from gna.provider_history import why_no_rehearsal
 
@@ -87,6 +87,11 @@ def _database(settings: Settings, db: Database) -> Iterator[Finding]:
     except GnaError as error:
         yield Finding("database", "wrong", str(error))
         return
+    try:
+        db.check_writable()
+    except CannotStart as error:
+        yield Finding("database", "wrong", str(error))
+        return
     yield Finding("database", "ok", f"{name} answers")
     if have == migrations.HEAD:
         yield Finding("schema", "ok", f"at {have}, up to date")
@@ -137,6 +142,8 @@ def _sender(settings: Settings) -> Iterator[Finding]:
     """The header `From:` as it leaves: folded, and encoded where the name needs it."""
     header = Sender(settings.email_from_address, settings.base_url).from_header.decode()
     yield Finding("sender", "ok", "From: " + header.replace("\r\n", "\n"))
+    if settings.email_provider != "mailbox" and settings.email_from_address == config.DEFAULT_SENDER:
+        yield Finding("sender", "warning", "EMAIL_FROM_ADDRESS is not set, and nobody accepts mail from example.org")
 
 
 def _provider(settings: Settings) -> Iterator[Finding]:

@@ -36,7 +36,7 @@ def fill(tx: Connection, *, now: datetime) -> None:
     if tx.scalar(sa.select(sa.exists().where(subscribers.c.id.is_not(None)))):
         raise Refused(
             "This database has subscribers already, and the example needs an empty one. In a rehearsal: "
-            "rm -r rehearsal, then make demo. Else name another with DATABASE_URL."
+            "stop the server, rm -r rehearsal, then make demo. Else name another with DATABASE_URL."
         )
     chance = random.Random(7)  # noqa: S311
     joined = sorted(now - timedelta(days=DAYS * chance.random() ** 1.4, minutes=1) for _ in range(PEOPLE))

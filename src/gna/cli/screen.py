@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,11 @@ WIDEST = 1000
 def clean(text: str) -> str:
     """What somebody wrote, as one line that no terminal obeys."""
     return CONTROLS.sub("", text)
+
+
+def subject(campaign: Mapping[str, Any]) -> str:
+    """The subject of a campaign; a draft may have none yet."""
+    return clean(campaign["subject"]) or "Without a subject"
 
 
 def moment(time: datetime | str) -> str:
