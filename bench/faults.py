@@ -85,11 +85,11 @@ def _deaths() -> None:
             campaign = a_campaign(db, people=KILLED_PEOPLE)
             settings = {**SMTP, "SMTP_URL": server.url, "DATABASE_URL": url}
             with Gna(folder, command="worker", **settings) as worker:
-                faults.kill_early(db, worker, server, kills=KILLS)
+                faults.kill_early(db, worker, kills=KILLS)
                 server.behaves()
                 server.says("RCPT", b"451 4.7.1 greylisted, come back later", times=KILLED_PEOPLE)
                 began = time.monotonic()
-                ending = faults.wait_for_end(campaign, server, since=began)
+                ending = faults.wait_for_end(campaign, server, since=began, within=600)
         _print(kind, ending)
 
 
