@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
 from gna import clock
 from gna.campaigns import writing
@@ -23,15 +23,6 @@ from tests.servers.smtp import ScriptedSmtp
 
 HOME = "/admin/campaigns"
 SOON = 15_000
-pytestmark = pytest.mark.usefixtures("patience")
-
-
-@pytest.fixture
-def patience() -> Iterator[None]:
-    """A busy machine may take its time."""
-    expect.set_options(timeout=SOON)
-    yield
-    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture
@@ -147,6 +138,19 @@ def undone(page: Page) -> bool:
     return "**" not in page.locator("#body").input_value()
 
 
+def test_what_is_typed_before_the_script_arrives_is_saved(gna: Gna, page: Page, desk: Desk) -> None:
+    held: list[Route] = []
+    page.route("**/compose.js", lambda route: held.append(route))
+    page.goto(f"{gna.url}{HOME}/new", wait_until="commit")
+    page.locator("#body").fill("On slow connections")
+    wait(page, lambda: len(held) == 1)
+    held[0].continue_()
+    page.wait_for_url(re.compile(r"/[0-9a-f-]{36}$"), timeout=SOON)
+    saved(page)
+    campaign_id = page.url.rpartition("/")[2]
+    assert desk.sees({"id": campaign_id})["body"] == "On slow connections"
+
+
 def test_never_two_saves_at_once_and_the_last_word_wins(gna: Gna, page: Page, desk: Desk) -> None:
     campaign_id = writes(page, gna)
     at_once, most, sent = 0, 0, 0
@@ -250,6 +254,7 @@ def test_a_campaign_is_scheduled_on_somebodys_wall_clock(gna: Gna, romania: Page
     assert desk.sees({"id": campaign_id})["scheduled_at"] == "2090-07-01T06:00:00.000000Z"
 
     # It does not save itself any more: half a sentence would be sent.
+    page.wait_for_load_state()
     page.locator("#body").fill("Half a sen")
     expect(page.locator("[data-state]")).to_have_text("Not saved yet")
     page.wait_for_timeout(1500)

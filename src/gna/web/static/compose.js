@@ -10,7 +10,10 @@ const autosaves = words.autosave === 'yes', PAUSE = 600, AGAIN = 5000;
 const UNSAVED = ['updated_at', 'id_to_be', 'nickname', 'written_in'];
 const snapshot = fields => JSON.stringify([...fields].filter(([name]) => !UNSAVED.includes(name)));
 const typed = () => snapshot(new FormData(form));
-let saved = typed(), timer, flying = null, stopped = false, leaving = false, partly = false;
+// As the page came: what was typed before this script arrived is not saved yet.
+const original = form.cloneNode(true);
+original.reset();
+let saved = snapshot(new FormData(original)), timer, flying = null, stopped = false, leaving = false, partly = false;
 if (!problem.hidden) saved = '';                        // the page came back with what could not be saved
 const dirty = () => typed() !== saved;
 const blank = () => !words.id && !form.elements.subject.value.trim() && !body.value.trim();
@@ -131,6 +134,7 @@ form.addEventListener('submit', event => {
 addEventListener('beforeunload', event => { if (!leaving && (dirty() || flying || partly)) event.preventDefault(); });
 if (autosaves) $('[data-save]').hidden = true;
 if (!words.id && problem.hidden) say(words.waiting);
+if (problem.hidden && dirty()) form.dispatchEvent(new Event('input'));
 
 // --- what readers will see ----------------------------------------------------------------------
 let format = 'html', rev = 0;
