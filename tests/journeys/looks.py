@@ -10,6 +10,8 @@ OPTIONS = {"resultTypes": ["violations"], "rules": {"label-content-name-mismatch
 
 def accessible(page: Page) -> None:
     """Axe finds no violation and nothing scrolls sideways, in light and in dark, wide and on a phone."""
+    # Styles and scripts are a part of how a page looks; on a slow machine they arrive after its text.
+    page.wait_for_load_state()
     # Half a megabyte of script: once for all looks.
     page.evaluate(AXE.axe_script)
     for scheme in ("light", "dark"):

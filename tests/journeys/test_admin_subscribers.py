@@ -92,6 +92,9 @@ def test_people_are_searched_and_filtered(gna: Gna, page: Page) -> None:
     page.get_by_role("link", name="Pending 1").click()
     rows(page, 1)
     page.get_by_role("link", name="All 31").click()
+    rows(page, 20)
+    # A script sends the choice.
+    page.wait_for_load_state()
     page.get_by_role("combobox", name="List").select_option("weekly")
     rows(page, 3)
     expect(page.get_by_text("3 people")).to_be_visible()

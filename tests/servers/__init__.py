@@ -1,5 +1,6 @@
 """The real servers that the tests run against: private ones, on loopback, each with its files in one folder."""
 
+import itertools
 import os
 import secrets
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import distribution
 from pathlib import Path
@@ -24,14 +25,28 @@ class ServerFailedError(Exception):
     """A server did not start, or did not do in time what a test waits for."""
 
 
+def _ports() -> Iterator[int]:
+    """Every port that this process may give to its servers, in turn and for ever.
+
+    Each pytest worker has a range of its own: a port that one has chosen looks free to the others until its server
+    listens, and a fake SMTP server that took it first was once mistaken for the Postfix that another test had started.
+    """
+    # Linux gives clients ports from 32768 up. Below, no client can take the port of a server that is down
+    # for a moment, and none that keeps trying to reach it can end up connected to itself.
+    lowest, count = 20_000, 12_000
+    share = count // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = secrets.randbelow(share)
+    for step in itertools.count(first):
+        yield lowest + worker * share + step % share
+
+
+_PORTS = _ports()
+
+
 def free_port() -> int:
     """Return a loopback port that nobody listens on."""
-    while True:
-        # Linux gives clients ports from 32768 up. Below, no client can take the port of a server that is down
-        # for a moment, and none that keeps trying to reach it can end up connected to itself.
-        port = 20_000 + secrets.randbelow(12_000)
-        if is_free(port):
-            return port
+    return next(port for port in _PORTS if is_free(port))
 
 
 def is_free(port: int) -> bool:
