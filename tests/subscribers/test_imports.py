@@ -17,6 +17,7 @@ from gna.outbox import messages
 from gna.subscribers import importer as importing
 from gna.subscribers import imports, lists
 from gna.subscribers.admission import Publication
+from gna.subscribers.formats.own import SAY_WHAT_IT_MEANS
 from gna.subscribers.importer import Importer
 from gna.subscribers.imports import State, chunks, problems
 from gna.subscribers.leave import remove, unsubscribe
@@ -121,7 +122,7 @@ class TestOwnFormat:
             (2, "Email is not a valid address"),
             (3, "Email is required"),
             (4, "Nickname must be 1–50 characters"),
-            (5, "Status must be Activated or Pending"),
+            (5, f"Status must be Activated or Pending; {SAY_WHAT_IT_MEANS}"),
             (6, "A list key is 1–64 letters, digits or - _ . :"),
         ]
 

@@ -28,6 +28,9 @@ LEFT = [
     *("no_email", "donotbulkemail", "STOP email", "Blocked", "banned", "Excluded", "Cancelled"),
     *("Left", "Deleted", "is_deleted", "Removed", "DNC", "Unsubscribed?", "Un\u200bsubscribed", "Opt\u2011out"),
     *("dezabonat", "Abgemeldet", "désabonné", "Désinscription", "Desuscrito", "Disiscritto", "Uitgeschreven"),
+    *("Lista neagră", "Sperrliste", "Schwarze Liste", "Liste noire", "Lista negra", "Lista nera", "Zwarte lijst"),
+    *("Baja", "Widerspruch", "Gesperrt", "Gekündigt", "Cancellato", "Ne plus contacter", "Nicht mehr anschreiben"),
+    *("Remove", "dnc_email", "IsExcludedFromCampaigns"),
 ]
 LEFT_AT = [
     "Cancelled at",
@@ -54,6 +57,10 @@ AGREED = [
     *("Send emails", "Email allowed", "Can contact", "Mailing list", "Active", "is_enabled", "GDPR"),
     "is the email address confirmed",
     *("Consenso", "Consentimiento", "Consentimento", "Toestemming", "Zgoda na newsletter"),
+    *("Acceptă marketing", "Akzeptiert Marketing", "Accepte le marketing", "Acepta marketing", "Aceita marketing"),
+    *("Accetta il marketing", "Accepteert marketing", "Akceptuje marketing", "Inscrit à la lettre"),
+    *("Vrea newsletter", "Möchte den Newsletter", "Veut la newsletter", "Quiere newsletter", "Vuole la newsletter"),
+    *("Wants mail", "Permission to email", "Agreed to marketing", "Agrees to receive emails"),
 ]
 STATUS = [
     *("Status", "StatusId", "Mailing status", "member_status", "Contact Status", "Statut"),
@@ -130,7 +137,7 @@ def test_a_status_is_understood(column: str, value: str, expected: Standing) -> 
     assert standing(column, value) is expected
 
 
-@pytest.mark.parametrize("column", ["Bounced", "Spam", "hard_bounce", "Complained", "marked as spam"])
+@pytest.mark.parametrize("column", ["Bounced", "Spam", "hard_bounce", "Complained", "marked as spam", "Marked spam"])
 def test_a_bounce_is_understood(column: str) -> None:
     assert [standing(column, value) for value in ("yes", "2024-05-01", "no", "")] == [
         CLEANED,
@@ -201,6 +208,7 @@ def test_what_is_understood_counts_whatever_a_person_says_of_it() -> None:
             "Favourite newsletter",
         ),
         *("Oraș", "Country", "Notes", "Accordion", "Type d'abonnement", "Acord telefonic"),
+        *("Baja California", "Lettre", "Remover", "Wants", "La mail", "Will", "Quiere", "Dance email"),
     ],
 )
 def test_other_columns_are_no_question(column: str) -> None:
@@ -283,6 +291,11 @@ class TestByValues:
         [ana] = people_in(content)
         assert ana.standing is ACTIVATED
         assert ana.attributes == {"Notes": "was unsubscribed by mistake", "City": "Cluj", "Country": "România"}
+
+    def test_who_left_another_channel_is_not_asked_about(self) -> None:
+        [ana] = people_in("Mail,SMS subscription status\nana@example.org,unsubscribed\n")
+        assert ana.standing is ACTIVATED
+        assert ana.attributes == {"SMS subscription status": "unsubscribed"}
 
     def test_our_own_export_says_it_in_its_status_alone(self) -> None:
         [ana] = people_in("email,nickname,status,Order\nana@example.org,Ana,Activated,cancelled\n")

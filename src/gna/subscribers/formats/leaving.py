@@ -102,12 +102,10 @@ def gravest(standings: Iterable[Standing | None], default: Standing) -> Standing
     return max((standing for standing in standings if standing), key=GRAVITY.index, default=default)
 
 
-# Names that are no question: a link to leave by is in every row, a number of bounces is no bounce, and who wants no
-# text messages may want mail.
-ELSEWHERE = re.compile(
-    r"\b(url|link|href|token|hash|count|counter|number|rate|total|page)s?\b"
-    r"|\b(sms|mms|phone|mobile|whatsapp|push|fax|calls?|postal)\b|\btele(f|ph)on"
-)
+# Names that are no question: a link to leave by is in every row, and a number of bounces is no bounce.
+OTHER_FACTS = re.compile(r"\b(url|link|href|token|hash|count|counter|number|rate|total|page)s?\b")
+# Whoever wants no text messages may want mail.
+OTHER_CHANNELS = re.compile(r"\b(sms|mms|phone|mobile|whatsapp|push|fax|calls?|postal)\b|\btele(f|ph)on")
 # Facts about an opt-out or an agreement: beside an opt-out they are there only if there was one.
 CIRCUMSTANCES = re.compile(r"\b(ip|source|method)s?\b")
 # What forms write behind a question.
@@ -117,29 +115,40 @@ MOMENT = re.compile(r"\b(at|on|date|time|timestamp|datum|data|fecha|since|am)\b"
 # Searched in letters and digits alone: `emailOptOut` and `email opt-out` are the same.
 NAMES_LEFT = re.compile(
     r"unsub|opt(ed|ing)?out|blacklist|blocklist|suppress|donot(bulk)?(e?mail|contact|send|disturb)"
-    r"|^(no|stop)e?mail|nomail|nocontact"
+    r"|^(no|stop)e?mail|nomail|nocontact|excludedfrom"
     r"|dezabon|abgemeldet|abmeld|abbestell|ausgetragen|desabonn|desinscri|desuscri|disiscri|descadastr"
     r"|^dad[oa]debaja$|uitgeschreven|uitschrijv|afgemeld|afmeld|wypisan"
-    r"|^(date|is)?(left|deleted|removed|cancell?ed|blocked|banned|excluded)(at|on|date)?$|^dnc$"
+    r"|^(date|is)?(left|deleted|removed?|cancell?ed|blocked|banned|excluded)(at|on|date)?$|^(e?mail)?dnc(e?mail)?$"
+    r"|listaneagra|sperrliste|schwarzeliste|listenoire|listanegra|listanera|zwartelijst|czarnalista"
+    r"|^(fechade)?baja$|widerspruch|widersprochen|^gesperrt$|^gekundigt$|^cancellat[oa]$"
+    r"|nu(mai)?contacta|nicht(mehr)?(kontaktieren|anschreiben)|ne(pas|plus)contacter|no(volvera)?contactar"
+    r"|noncontattare|nietcontacteren"
 )
 NAMES_BOUNCED = re.compile(
-    r"bounce|complain|complaint|spamreport|markedasspam|^cleaned$|^(is)?spam(mer)?$|undeliverable|unzustellbar"
+    r"bounce|complain|complaint|spamreport|marked(as)?spam|^cleaned$|^(is)?spam(mer)?$|undeliverable|unzustellbar"
 )
 _SUBSCRIBED_WORDS = (
     r"(abonata?|abonniert|angemeldet|eingetragen|abonnee?|inscrite?|suscrit[oa]|inscrit[oa]|iscritt[oa]"
     r"|ingeschreven|aangemeld|zapisan[ya])"
 )
 _TO_THE = r"(la|al|alla|ala|a|zum|furden|fur|na|do|voorde|voor|op)"
-_NEWSLETTER = r"(newsletters?|infolettre|boletin|nieuwsbrief|newslettera)"
+_NEWSLETTER = r"(newsletters?|lettre(dinformation)?|infolettre|boletin|nieuwsbrief|newslettera)"
+_ACCEPTS = r"(accepts?|accepta|akzeptiert|accepte|acepta|aceita|accetta|accepteert|akceptuje)"
+# In English, Romanian, German, French, Spanish, Portuguese, Italian and Dutch.
+_WANTS = (
+    r"(is|gets?|receives?|wants?|vrea|doreste|primeste|will|mochte|erhalt|bekommt|veut|souhaite|recoit"
+    r"|quiere|recibe|quer|recebe|vuole|riceve|wil|ontvangt)"
+)
 NAMES_AGREED = re.compile(
-    r"consent|opt(ed)?in|accepts?.*(marketing|newsletter)|(marketing|newsletter)accept|(mail|mailing|marketing)permission"
+    rf"consent|opt(ed)?in|{_ACCEPTS}.*(marketing|newsletter)|(marketing|newsletter)accept"
+    r"|(mail|mailing|marketing)permission|permissionto(e?mail|contact|send)|agree[ds]?to.*(marketing|newsletter|e?mail)"
     r"|^(is|email|newsletter)?subscribed?(to)?(the)?(newsletters?|e?mails?|marketing|(mailing)?lists?)?"
     r"(at|on|date|time|since)?$|^issubscriber$|^(e?mail)?marketing$"
     r"|(?<!un)(?<!not)confirmed$|einwilligung|zustimmung|einverstandnis|consimt|consenso|toestemming"
     r"|^(is)?(active|enabled)$|^(gdpr|dsgvo|rgpd)$"
-    r"|^(can|may)(contact|e?mail|send)$|^(send|allow|receives?)e?mails?$|^e?mails?(allowed|enabled|permitted)$"
+    r"|^(can|may)(contact|e?mail|send)$|^(send|allow|receives?|wants?)e?mails?$|^e?mails?(allowed|enabled|permitted)$"
     r"|^mailings?(list)?$"
-    r"|^(is|gets?|receives?|wants?)?(the|our)?newsletters?(subscriber|subscription|signup|abonnent|bezieher)?$"
+    rf"|^{_WANTS}?(the|our|den|la|el|il|de)?newsletters?(subscriber|subscription|signup|abonnent|bezieher)?$"
     rf"|^(newsletter)?{_SUBSCRIBED_WORDS}({_TO_THE}?{_NEWSLETTER})?$"
 )
 # Searched with spaces: `accord` is a word of its own, `accordion` is not about consent.
@@ -192,7 +201,7 @@ STATED_BY_PERSON = Sign((), {**ANSWERS, **STANDINGS, "": None}, asks=True)
 def sign_of(key: str) -> Sign | None:
     """What a column with this name asks in a file of an unknown product; None if it is about something else."""
     words = loose(key)
-    if ELSEWHERE.search(words):
+    if OTHER_FACTS.search(words) or OTHER_CHANNELS.search(words):
         return None
     letters = ANSWER_TO_CHOOSE.sub("", "".join(filter(str.isalnum, words)))
     is_moment = bool(MOMENT.search(words))
@@ -244,7 +253,8 @@ def signs_of_unknown(header: Header, answers: Mapping[str, Meanings], *, but: It
         if at in others:
             continue
         sign = sign_of(key)
-        if sign is None and at in header.with_words_of_leaving:
+        is_about_mail = OTHER_CHANNELS.search(loose(key)) is None
+        if sign is None and is_about_mail and at in header.with_words_of_leaving:
             sign = FOUND_BY_VALUES
         if sign:
             placed.append(PlacedSign(at, sign, answers.get(header.names[at], {})))

@@ -38,6 +38,7 @@ FORMULA = re.compile(_CELL_BEGINS + _FORMULA)
 GUARD = re.compile(_CELL_BEGINS + "'" + _FORMULA)
 
 ACTIVATED = Standing.ACTIVATED
+SAY_WHAT_IT_MEANS = "what another word means can be said: --value in the command, values in the API's mapping"
 
 
 def wrote(header: Header) -> bool:
@@ -150,7 +151,7 @@ def _standing(cell: str, answers: Meanings) -> Standing | None:
     for known in (word, ANY_OTHER):
         if known in answers:
             return answers[known]
-    raise Refused("Status must be Activated or Pending")
+    raise Refused(f"Status must be Activated or Pending; {SAY_WHAT_IT_MEANS}")
 
 
 def _since(text: str, latest: datetime) -> datetime | None:
