@@ -100,6 +100,17 @@ def test_letters_beyond_ascii_before_the_at_need_a_provider_that_takes_them(monk
         address.parse("zo\u202eë@example.org")
 
 
+@pytest.mark.parametrize("typed", ["Ünal@example.org", "ΣΑΣ@example.org", "ЖАННА@example.org", "İpek@example.org"])
+def test_letters_beyond_ascii_are_small_so_that_every_database_compares_them_alike(
+    typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(address.Reach, "international", True)
+    kept = address.parse(typed)
+    only_ascii = "".join(letter.lower() if letter.isascii() else letter for letter in kept)
+    assert only_ascii == kept.lower()
+    assert address.parse(kept) == kept
+
+
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from gna import clock, ids
 from gna.db import Database, timed
 from gna.jobs import workers
+from gna.mail.address import Reach
 from gna.outbox import messages
 from gna.subscribers import importer as importing
 from gna.subscribers import imports, lists
@@ -125,6 +126,15 @@ class TestOwnFormat:
             (5, f"Status must be Activated or Pending; {SAY_WHAT_IT_MEANS}"),
             (6, "A list key is 1–64 letters, digits or - _ . :"),
         ]
+
+    def test_letters_beyond_ascii_are_one_person_in_any_case(
+        self, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Reach, "international", True)
+        content = "email,status\nÖzil@example.org,Pending\nplain@example.org,Activated\n"
+        assert fates(run(db, content)) == {"new": 2}
+        again = "email,status\nözil@example.org,Pending\nÖZIL@example.org,Pending\n"
+        assert "new" not in fates(run(db, again))
 
     def test_the_same_file_twice_changes_nothing(self, db: Database) -> None:
         content = "email,nickname,city\nana@example.org,Ana,Cluj\nANA@example.org,Ana,Cluj\n"

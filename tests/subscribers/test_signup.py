@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from gna import tokens
 from gna.db import Database
 from gna.errors import Refused
+from gna.mail.address import Reach
 from gna.outbox import messages
 from gna.subscribers.confirm import Confirmed, confirm
 from gna.subscribers.signup import SignUp, parse_nickname, subscribe
@@ -111,6 +112,14 @@ def test_signing_up_again_replaces_the_link(db: Database) -> None:
     with db.read() as tx:
         assert count(tx, subscribers) == 1
         assert the_subscriber(tx, "ana@example.org").nickname == "Ana"
+
+
+def test_an_address_beyond_ascii_is_one_person_in_any_case(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reach, "international", True)
+    for email in ("Ünal@example.org", "ünal@example.org", "ÜNAL@EXAMPLE.org"):
+        sign_up(db, email)
+    with db.read() as tx:
+        assert count(tx, subscribers) == 1
 
 
 def test_a_new_nickname_replaces_that_of_a_pending_person(db: Database) -> None:
