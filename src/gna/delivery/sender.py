@@ -78,9 +78,13 @@ class Message(Mail):
             "unsubscribe_token": claimed.unsubscribe_token or "",
         }
 
+    def may_be_sent(self) -> bool:
+        """Whether the lease holds: no other worker can have taken the message over."""
+        return uptime() <= self.lease.until
+
     def pieces(self) -> list[bytes]:
-        """The mail, unless somebody else may be sending it by now."""
-        if uptime() > self.lease.until:
+        """The mail, unless another worker may be sending it by now."""
+        if not self.may_be_sent():
             raise WorkerWasStopped
         return super().pieces()
 

@@ -172,6 +172,10 @@ class Mail:
         """Whether it has no other bytes; whatever else is in it is encoded, but an address cannot be."""
         return self.to.rpartition("@")[0].isascii()
 
+    def may_be_sent(self) -> bool:
+        """Whether it may still be handed over. Ask just before the content is written: time may have passed."""
+        return True
+
     def pieces(self) -> list[bytes]:
         """The whole mail as it goes over the wire, once it is joined."""
         return self.compiled.compose(self.id, self.to, self.values)

@@ -412,3 +412,30 @@ def test_when_half_of_the_connections_are_refused_the_others_carry_on(server: Sc
     assert kinds(sent(an_smtp(server, connections=6), mails(60))) == [Accepted] * 60
     assert len({mail.connection for mail in server.received}) == 3
     assert server.connections == 6
+
+
+# -- The process is stopped --
+
+
+class Expiring(Mail):
+    """A mail that may not be sent any more once its envelope has left."""
+
+    asked = False
+
+    def may_be_sent(self) -> bool:
+        return False
+
+    def pieces(self) -> list[bytes]:
+        # The provider composes a mail again when it has a new connection.
+        if self.asked:
+            raise RuntimeError("the lease is over")
+        self.asked = True
+        return super().pieces()
+
+
+def test_a_mail_that_was_lost_to_another_worker_after_its_envelope_is_not_sent(server: ScriptedSmtp) -> None:
+    first, lost, last = mails(3)
+    expiring = Expiring(lost.compiled, lost.id, lost.to, lost.values)
+    outcomes = sent(an_smtp(server), [first, expiring, last])
+    assert kinds(outcomes) == [Accepted, TryLater, Accepted]
+    assert sorted(server.recipients) == sorted([first.to, last.to])

@@ -151,6 +151,10 @@ class Carrier(asyncio.Protocol):
         take as long as everything else here.
         """
         mail = self._present
+        if not mail.mail.may_be_sent():
+            # The envelope left before this process was stopped for a while; only a new connection forgets it.
+            self._end("This process was stopped, and another worker may be sending its mails.", excused=True)
+            return
         following = self._take() if self._may_pipeline() else None
         self._next = following
         self._content_went = True
