@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -29,12 +29,14 @@ CHUNK_SECONDS = 8.0
 PUNYCODE_FORMS = 20
 SLOW_CONNECTIONS = 1100
 SLOW_SECONDS = 8.0
+HELD_CONNECTIONS = 300
 UNREAD_CONNECTIONS = 500
 UNREAD_REQUESTS = 40
 # Between two of them: a thousand requests at once would measure how fast the server is, not whether it waits.
 PAUSE = 0.001
 SIGN_UPS = 30
 FILES = 1024
+SETTINGS = {"DATABASE_URL": "sqlite:///gna.db", "LOG_LEVEL": "error", "FEED_WEBHOOK_SECRET": "a secret"}
 ASK_EVERY = 0.005
 GIVE_UP = 60.0
 
@@ -59,6 +61,7 @@ def run() -> None:
         f"chunks after the answer for {CHUNK_SECONDS:g} s": send_chunks,
         f"{PUNYCODE_FORMS} forms in punycode": send_punycode,
         f"{SLOW_CONNECTIONS:,} slow connections": connect_slowly,
+        f"{HELD_CONNECTIONS:,} webhooks without an end": hold_webhooks,
         f"{UNREAD_CONNECTIONS:,} connections that do not read": read_nothing,
     }
     for name, attack in attacks.items():
@@ -94,7 +97,7 @@ def serving(**environ: str) -> Iterator[Gna]:
     with tempfile.TemporaryDirectory() as folder:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, soft), hard))
         try:
-            gna = Gna(Path(folder), DATABASE_URL="sqlite:///gna.db", LOG_LEVEL="error", **environ)
+            gna = Gna(Path(folder), **SETTINGS, **environ)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         with gna:
@@ -207,6 +210,20 @@ def send_punycode(port: int, count: int = PUNYCODE_FORMS) -> str:
             line.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
             answers.add(read_to_end(line).split(b"\r\n")[0].decode("latin-1"))
     return " and ".join(sorted(answers))
+
+
+def hold_webhooks(port: int, count: int = HELD_CONNECTIONS) -> str:
+    """Bodies of almost a megabyte each, for a webhook that checks a signature of the whole."""
+    size = 1024 * 1024
+    head = (
+        b"POST /api/feed/webhook HTTP/1.1\r\nHost: x\r\nX-Hub-Signature: sha256=00\r\nContent-Length: %d\r\n\r\n" % size
+    )
+    with ExitStack() as stack:
+        for _ in range(count):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=GIVE_UP))
+            line.sendall(head + bytes(size - 1000))
+            time.sleep(PAUSE)
+    return f"{count} connections"
 
 
 def connect_slowly(port: int, count: int = SLOW_CONNECTIONS, seconds: float = SLOW_SECONDS) -> str:

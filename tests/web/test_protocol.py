@@ -508,6 +508,14 @@ class TestARunningServer:
         assert re.match(r"HTTP/1\.1 4(31|00) ", said), said
         assert peak() - before < 40 * MEGABYTE
 
+    def test_keeps_no_body_of_a_webhook_that_never_ends(self, start: Callable[..., Gna]) -> None:
+        gna = start(FEED_WEBHOOK_SECRET="a secret")
+        before = resident(gna.process.pid)
+        with hostile.peak_of(gna.process.pid) as peak:
+            hostile.hold_webhooks(gna.port, count=100)
+            assert gna.status("/healthz") == 200
+        assert peak() - before < 30 * MEGABYTE, "100 MB were sent"
+
     def test_answers_while_more_connections_dawdle_than_it_has_files(self) -> None:
         with hostile.serving() as gna:
             said = hostile.connect_slowly(gna.port, seconds=3)

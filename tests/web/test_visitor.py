@@ -62,3 +62,10 @@ def test_from_anybody_else_the_headers_are_only_claims(tmp_path: Path, header: s
 def test_neighbours_in_one_ipv6_network_are_one_visitor(tmp_path: Path) -> None:
     one, other = (seen(tmp_path, [], peer=f"2001:db8:1:2::{end}", trusted="") for end in ("1", "ffff"))
     assert one == other == "2001:db8:1:2::/64"
+
+
+def test_of_a_chain_that_is_too_long_the_nearest_hops_count(tmp_path: Path) -> None:
+    chain = ", ".join(["203.0.113.9", *["127.0.0.1"] * 20])
+    assert seen(tmp_path, [(FORWARDED, chain)]) == "203.0.113.9"
+    chain = ", ".join(["203.0.113.9", *["127.0.0.1"] * 20_000])
+    assert seen(tmp_path, [(FORWARDED, chain)]) == "127.0.0.1"

@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
@@ -130,12 +130,28 @@ def secret_of(tx: Connection, feed_id: str) -> str | None:
     return tx.scalar(sa.select(f.hub_secret).where(f.id == feed_id))
 
 
-def signed(body: bytes, signature: str, secret: str | None) -> bool:
-    """Whether a hub that knows this secret has sent this."""
-    method, _, given = signature.strip().partition("=")
-    if not secret or method.lower() not in METHODS or not given.isascii():
-        return False
-    return hmac.compare_digest(hmac.new(secret.encode(), body, method.lower()).hexdigest(), given.strip().lower())
+class SignatureCheck:
+    """Checks a hub's signature of a body that comes in pieces, so that the body need not be held in memory."""
+
+    def __init__(self, method: str, given: str, secret: str) -> None:
+        self._given = given
+        self._mac = hmac.new(secret.encode(), digestmod=method)
+
+    @classmethod
+    def of(cls, header: str, secret: str | None) -> Self | None:
+        """A check of the signature in this header; None if it cannot hold."""
+        method, _, given = header.strip().lower().partition("=")
+        if not secret or method not in METHODS or not given.isascii():
+            return None
+        return cls(method, given.strip(), secret)
+
+    def update(self, piece: bytes) -> None:
+        """Take the next piece of the body."""
+        self._mac.update(piece)
+
+    def holds(self) -> bool:
+        """Whether a hub that knows the secret has sent this body."""
+        return hmac.compare_digest(self._mac.hexdigest(), self._given)
 
 
 def token_of(secret: str) -> str:
