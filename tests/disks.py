@@ -1,6 +1,7 @@
 """Disks that are small, full or read-only, and a process that may not write: as far as this machine permits them."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +17,11 @@ class SmallDisk:
         self.folder = folder
         self._ballast = folder / "ballast"
 
-    def fill(self) -> None:
-        """Leave no room at all."""
+    def fill(self, *, leaving: int = 0) -> None:
+        """Leave so many bytes of room, or none at all."""
         with self._ballast.open("ab", buffering=0) as ballast:
             try:
-                while True:
+                while shutil.disk_usage(self.folder).free > leaving or leaving == 0:
                     ballast.write(bytes(4096))
             except OSError:
                 return

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from gna import sqlite_log
 from gna.db import Database
+from tests.disks import small_disk
 
 MB = 1024**2
 
@@ -25,11 +26,16 @@ def log_bytes(monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.fixture
 def db(tmp_path: Path, log_bytes: int) -> Iterator[Database]:
     assert log_bytes
-    database = Database(f"sqlite:///{tmp_path / 'gna.db'}")
-    with database.write() as tx:
-        tx.execute(sa.text("CREATE TABLE stuff (x BLOB)"))
+    database = a_database(tmp_path)
     yield database
     database.close()
+
+
+def a_database(folder: Path) -> Database:
+    database = Database(f"sqlite:///{folder / 'gna.db'}")
+    with database.write() as tx:
+        tx.execute(sa.text("CREATE TABLE stuff (x BLOB)"))
+    return database
 
 
 def write(db: Database, megabytes: float) -> None:
@@ -110,3 +116,24 @@ def test_a_reader_that_stays_does_not_stop_the_writers_again_and_again(db: Datab
     write(db, 0.2)
     assert log_size(tmp_path) <= MB
     reader.close()
+
+
+def test_a_log_does_not_fill_a_disk_that_is_smaller_than_its_limits(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", megabytes=6) as disk:
+        database = a_database(disk.folder)
+        write(database, 30)
+        assert log_size(disk.folder) < 3 * MB
+        database.close()
+
+
+def test_a_log_gives_its_room_back_when_the_disk_is_short_of_it(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", megabytes=40) as disk:
+        database = a_database(disk.folder)
+        write(database, 4)
+        assert not database.has_long_log
+        disk.fill(leaving=2 * MB)
+        assert database.has_long_log
+        database.shorten_log()
+        assert log_size(disk.folder) == 0
+        assert not database.has_long_log
+        database.close()

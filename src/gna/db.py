@@ -25,7 +25,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from gna import clock, ids, sqlite_files
 from gna.errors import CannotStart, DatabaseAway
 from gna.group import Group
-from gna.sqlite_log import LOG_BYTES, LOG_PAGES, SqliteLog
+from gna.sqlite_log import LOG_BYTES, SqliteLog, pages_before_checkpoint
 
 try:
     import fcntl
@@ -387,6 +387,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, more: int = 0) -> Engine:
         hide_parameters=True,
     )
 
+    pages = pages_before_checkpoint(Path(url.database or ""))
+
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
         _use_wal(connection)
@@ -395,7 +397,7 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, more: int = 0) -> Engine:
         connection.execute("PRAGMA synchronous=FULL")
         # What was deleted is overwritten: a person who is gone is gone from the file too.
         connection.execute("PRAGMA secure_delete=ON")
-        connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
+        connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
         connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
         connection.create_function("gna_new_id", 0, ids.new)
         if begin == "BEGIN":
