@@ -104,7 +104,7 @@ def gravest(standings: Iterable[Standing | None], default: Standing) -> Standing
 
 # Names that are no question: a link to leave by is in every row, and a number of bounces is no bounce.
 OTHER_FACTS = re.compile(r"\b(url|link|href|token|hash|count|counter|number|rate|total|page)s?\b")
-# Whoever wants no text messages may want mail.
+# A person who refuses text messages may want mail.
 OTHER_CHANNELS = re.compile(r"\b(sms|mms|phone|mobile|whatsapp|push|fax|calls?|postal)\b|\btele(f|ph)on")
 # Facts about an opt-out or an agreement: beside an opt-out they are there only if there was one.
 CIRCUMSTANCES = re.compile(r"\b(ip|source|method)s?\b")
