@@ -4,6 +4,7 @@ import io
 import ipaddress
 import logging
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -41,7 +42,9 @@ BOTH = ("sqlite", "postgresql")
 log.setup(level="info", format="console", to=io.StringIO())
 
 # Nothing is remembered between runs, so nothing is left in the tree; a slow machine is not a failure.
-hypothesis.settings.register_profile("gna", database=None, deadline=None)
+# The same examples in every run, so that a test that passed passes again; `make search` looks for new ones.
+hypothesis.settings.register_profile("gna", database=None, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("search", database=None, deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile("gna")
 
 
@@ -66,7 +69,7 @@ class Databases:
     kind: str
     empty: Callable[[], str]
     migrated: Callable[[], str]
-    # They lie in memory, and thousands of them would fill it.
+    # They lie in memory, and thousands of them would fill it: each is deleted or used again.
     drop: Callable[[str], None]
 
 
@@ -255,16 +258,27 @@ def _sqlite_databases(folder: Path) -> Databases:
 
 
 def _postgres_databases(server: Postgres) -> Databases:
+    used: deque[str] = deque()
+
     def empty() -> str:
         return server.create_database(f"t{ids.new()}")
 
     def migrated() -> str:
-        return server.create_database(f"t{ids.new()}", template=_template(server))
+        # Emptying takes a third of the time of a copy. A database is emptied when the next test needs
+        # one: by then the processes of the test that used it have been stopped by their fixtures.
+        template = _template(server)
+        if used:
+            url = used.popleft()
+            if server.empty_database(_name(url), like=template):
+                return url
+            server.drop_database(_name(url))
+        return server.create_database(f"t{ids.new()}", template=template)
 
-    def drop(url: str) -> None:
-        server.drop_database(url.rpartition("/")[2])
+    return Databases("postgresql", empty, migrated, drop=used.append)
 
-    return Databases("postgresql", empty, migrated, drop)
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
 
 
 @cache

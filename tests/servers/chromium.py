@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # No test needs what Chromium does on its own: ask Google for updates, and start services for that.
 FLAGS = (
     "--disable-background-networking",

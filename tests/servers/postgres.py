@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier
@@ -21,11 +21,50 @@ SETTINGS = {
     "full_page_writes": "off",
     "max_wal_size": "256MB",
 }
+# What a copy has in common with its template until something changes its schema or its settings.
+FINGERPRINT = """
+SELECT
+  (SELECT md5(string_agg(format('%s %s %s', oid, relname, relnatts), ',' ORDER BY oid))
+     FROM pg_class WHERE oid >= 16384),
+  (SELECT md5(string_agg(format('%s %s %s', attrelid, attnum, attname), ',' ORDER BY attrelid, attnum))
+     FROM pg_attribute WHERE attrelid >= 16384 AND NOT attisdropped),
+  (SELECT count(*) FROM pg_constraint),
+  (SELECT count(*) FROM pg_trigger),
+  (SELECT count(*) FROM pg_proc),
+  (SELECT count(*) FROM pg_namespace WHERE nspname NOT LIKE 'pg_temp%' AND nspname NOT LIKE 'pg_toast%'),
+  (SELECT version_num FROM alembic_version),
+  (SELECT count(*) FROM pg_db_role_setting AS setting JOIN pg_database AS one ON one.oid = setting.setdatabase
+     WHERE one.datname = current_database())
+"""
+END_OTHERS = """
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+EMPTY_TABLES = """
+DO $$
+DECLARE
+  name text;
+  has_rows boolean;
+BEGIN
+  FOR name IN
+    SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'
+  LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM %I)', name) INTO has_rows;
+    IF has_rows THEN
+      EXECUTE format('TRUNCATE %I RESTART IDENTITY CASCADE', name);
+    END IF;
+  END LOOP;
+END $$
+"""
 STOP_SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
 class Postgres(Server):
     """A PostgreSQL that trusts everyone on loopback and forgets its data when it is closed."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        super().__init__(parent)
+        self._fingerprints: dict[str, tuple[Any, ...] | None] = {}
 
     @property
     def url(self) -> str:
@@ -71,6 +110,22 @@ class Postgres(Server):
         statement = SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
         self._execute(statement.format(Identifier(name), Identifier(template)))
         return self._url(name)
+
+    def empty_database(self, name: str, *, like: str) -> bool:
+        """End every other connection and delete all rows; False if its schema is not that of `like`."""
+        if like not in self._fingerprints:
+            with psycopg.connect(self._url(like)) as connection:
+                self._fingerprints[like] = connection.execute(FINGERPRINT).fetchone()
+        with psycopg.connect(self._url(name), autocommit=True) as connection:
+            connection.execute(END_OTHERS)
+            try:
+                fingerprint = connection.execute(FINGERPRINT).fetchone()
+            except psycopg.errors.UndefinedTable:
+                return False
+            if fingerprint != self._fingerprints[like]:
+                return False
+            connection.execute(EMPTY_TABLES)
+        return True
 
     def drop_database(self, name: str) -> None:
         """Drop a database even while it is in use."""
