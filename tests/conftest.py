@@ -196,7 +196,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Gna]]:
     with ExitStack() as stack:
 
         def starter(*, command: str = "serve", **environ: str) -> Gna:
-            return stack.enter_context(Gna(tmp_path, command=command, **environ))
+            return stack.enter_context(Gna(tmp_path, command=command, fork=True, **environ))
 
         yield starter
 

@@ -1,6 +1,5 @@
 """Workers that are killed at one point of publishing, or of following a feed; each is a process of its own."""
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from gna.db import Database
 from gna.delivery import mailings
 from gna.feeds import editor, memory, poll
 from gna.outbox import messages
+from tests.forking import processes
 
 CHUNK = 40
 
@@ -81,14 +81,10 @@ FEED_POINTS: dict[str, Callable[[], None]] = {
     "when the marker has moved": lambda: after(editor.Editor, "tend"),
 }
 
-# Each worker is a copy of a process that has imported everything, which spares it a second.
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload([__name__])
-
 
 def a_worker(settings: Settings, *, dies: str | None = None) -> Any:
     """Start a worker, which will be killed at this point."""
-    process = _processes.Process(target=_work, args=(settings.model_dump(), dies), daemon=True)
+    process = processes.Process(target=_work, args=(settings.model_dump(), dies), daemon=True)
     process.start()
     return process
 

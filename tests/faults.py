@@ -108,7 +108,7 @@ class MachineClock:
     def worker(self, folder: Path, **settings: str) -> Gna:
         """A worker that lives by it."""
         paths = {"CLOCK_SHIFT": str(self._file), "PYTHONPATH": str(ROOT)}
-        return Gna(folder, command="worker", module="tests.shifted_clock", **paths, **settings)
+        return Gna(folder, command="worker", module="tests.shifted_clock", fork=True, **paths, **settings)
 
 
 class PostgresClock:
@@ -126,7 +126,7 @@ class PostgresClock:
 
     def worker(self, folder: Path, **settings: str) -> Gna:
         """A worker that lives by it."""
-        return Gna(folder, command="worker", **settings)
+        return Gna(folder, command="worker", fork=True, **settings)
 
 
 def clock_of(db: Database, folder: Path) -> Clock:

@@ -13,7 +13,7 @@ ATTEMPTS = 3
 
 def worker(folder: Path, **settings: str) -> Gna:
     """A worker that has so little patience."""
-    return Gna(folder, command="worker", module="tests.few_attempts", PYTHONPATH=str(ROOT), **settings)
+    return Gna(folder, command="worker", module="tests.few_attempts", fork=True, PYTHONPATH=str(ROOT), **settings)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Self
 import httpx2
 
 from tests import asking
+from tests.forking import ForkedProcess
 from tests.servers import free_port
 
 INHERITED = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
@@ -23,8 +24,17 @@ INHERITED = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
 class Gna:
     """A running product in a folder of its own, stopped at the end of the block."""
 
-    def __init__(self, folder: Path, *, command: str = "serve", module: str = "gna", **environ: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        command: str = "serve",
+        module: str = "gna",
+        fork: bool = False,
+        **environ: str,
+    ) -> None:
         self.folder = folder
+        self._fork = fork
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"{command}-{self.port}.log"
@@ -37,7 +47,15 @@ class Gna:
         self._visitors = count(1)
         self.process = self._spawn()
 
-    def _spawn(self) -> "subprocess.Popen[bytes]":
+    def _spawn(self) -> "subprocess.Popen[bytes] | ForkedProcess":
+        if self._fork:
+            return ForkedProcess(
+                self._module,
+                self._arguments,
+                folder=self.folder,
+                environ=self._environ,
+                log=self.log,
+            )
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", self._module, *self._arguments],

@@ -1,0 +1,88 @@
+"""Real `gna` processes that start in 0.1 s: forks of a process that has imported everything.
+
+Importing takes most of the CPU time of a start, and the tests start hundreds. A fork has its own
+process id, environment, folder and log, is killed like any other, and shares nothing that it writes.
+`tests/cli/test_commands.py`, `tests/test_rehearsal.py` and `bench/` start the interpreter itself.
+"""
+
+import multiprocessing
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+PRELOADED = (
+    "__main__",
+    "gna.cli.serve",
+    "gna.cli.server",
+    "gna.cli.worker",
+    "tests.dying",
+    "uvicorn.loops.uvloop",
+)
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(list(PRELOADED))
+
+
+class ForkedProcess:
+    """The part of `subprocess.Popen` that the tests use."""
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        folder: Path,
+        environ: Mapping[str, str],
+        log: Path,
+    ) -> None:
+        self._process = processes.Process(
+            target=_run_module,
+            args=(module, [*arguments], folder, dict(environ), log),
+            daemon=True,
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float) -> int:
+        """Wait for the end and return the exit code."""
+        self._process.join(timeout)
+        code = self.poll()
+        if code is None:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        return code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Send SIGKILL, unless it has ended."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _run_module(module: str, arguments: list[str], folder: Path, environ: dict[str, str], log: Path) -> None:
+    """Become what `python -m MODULE ARGUMENTS` is."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    time.tzset()
+    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
