@@ -14,7 +14,7 @@ REHEARSE = mkdir -p rehearsal && cd rehearsal && exec env $(EXPORTED:%=-u %) DAT
   DISABLE_AUTH=true PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" "$(CURDIR)/$(BIN)/gna"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check lint format types bench docs lock system clean
+.PHONY: help setup run demo test search check lint format types bench docs lock system clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,12 +25,18 @@ run: .venv/run.stamp ## rehearse on 127.0.0.1:8000 (PORT=…): SQLite and mails 
 demo: .venv/run.stamp ## fill the rehearsal with an example publication
 	@$(REHEARSE) demo
 
+# Many tests wait for a server or for a clock, so that one more worker than there are cores is busy too.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 # Compiled first, for the hundreds of times that tests start gna.
 test: .venv/dev.stamp system lint types ## install what the tests need, then lint, types and every test
 	@$(BIN)/python -m compileall -q src
-	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test docs: export PYTHONDONTWRITEBYTECODE = 1
+
+search: .venv/dev.stamp ## let hypothesis look for new examples that break a test, with other examples in each run
+	@$(BIN)/pytest -q --hypothesis-profile=search --numprocesses $(WORKERS) $$(grep -rl "from hypothesis" tests --include='test_*.py') $(ARGS)
 
 setup: .venv/run.stamp ## only build .venv, with .venv/bin/gna in it
 	@echo "Ready: $(BIN)/gna. Next: $(BIN)/gna check, for a server; $(BIN)/gna inbox --help, for your own mail."

@@ -4,7 +4,7 @@ import io
 import ipaddress
 import logging
 import shutil
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,13 +30,14 @@ from gna.web.app import create_app
 from gna.web.ground import Ground
 from tests.blog import Blog
 from tests.issuer import Issuer
-from tests.running import Gna
+from tests.running import ForkedGna, Gna
 from tests.servers import chromium
 from tests.servers.postgres import Postgres
 from tests.servers.valkey import Valkey
 from tests.servers.web import Web
 
 BOTH = ("sqlite", "postgresql")
+SLOWEST_FILES = 10
 
 # As the server logs, to nobody: the library's own way, with coloured tracebacks, is a hundred times slower.
 log.setup(level="info", format="console", to=io.StringIO())
@@ -46,6 +47,23 @@ log.setup(level="info", format="console", to=io.StringIO())
 hypothesis.settings.register_profile("gna", database=None, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("search", database=None, deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile("gna")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print which files took longest, so that a slow test is noticed when it comes."""
+    seconds: dict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                file, _, _ = report.nodeid.partition("::")
+                seconds[file] += report.duration
+    if len(seconds) < SLOWEST_FILES:
+        return
+    terminalreporter.section(f"slowest {SLOWEST_FILES} of {len(seconds)} files")
+    slowest = sorted(seconds.items(), key=lambda item: item[1], reverse=True)
+    for file, duration in slowest[:SLOWEST_FILES]:
+        terminalreporter.line(f"{duration:6.1f} s  {file}")
+    terminalreporter.line(f"{sum(seconds.values()):6.1f} s  in all files, over all workers")
 
 
 @pytest.fixture(scope="session")
@@ -196,7 +214,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Gna]]:
     with ExitStack() as stack:
 
         def starter(*, command: str = "serve", **environ: str) -> Gna:
-            return stack.enter_context(Gna(tmp_path, command=command, fork=True, **environ))
+            return stack.enter_context(ForkedGna(tmp_path, command=command, **environ))
 
         yield starter
 

@@ -17,7 +17,7 @@ from gna.db import Database
 from gna.jobs import workers
 from gna.outbox import messages
 from tests.crashes import MESSAGE_ID, Campaign, Ledger, Mail, Office, found
-from tests.running import Gna, until
+from tests.running import ForkedGna, Gna, until
 from tests.servers.postgres import Postgres
 from tests.servers.smtp import ScriptedSmtp
 
@@ -108,7 +108,7 @@ class MachineClock:
     def worker(self, folder: Path, **settings: str) -> Gna:
         """A worker that lives by it."""
         paths = {"CLOCK_SHIFT": str(self._file), "PYTHONPATH": str(ROOT)}
-        return Gna(folder, command="worker", module="tests.shifted_clock", fork=True, **paths, **settings)
+        return ForkedGna(folder, command="worker", module="tests.shifted_clock", **paths, **settings)
 
 
 class PostgresClock:
@@ -126,7 +126,7 @@ class PostgresClock:
 
     def worker(self, folder: Path, **settings: str) -> Gna:
         """A worker that lives by it."""
-        return Gna(folder, command="worker", fork=True, **settings)
+        return ForkedGna(folder, command="worker", **settings)
 
 
 def clock_of(db: Database, folder: Path) -> Clock:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gna.cli.main import main
 from gna.delivery import retry
-from tests.running import Gna
+from tests.running import ForkedGna, Gna
 
 ROOT = Path(__file__).parent.parent
 ATTEMPTS = 3
@@ -13,7 +13,7 @@ ATTEMPTS = 3
 
 def worker(folder: Path, **settings: str) -> Gna:
     """A worker that has so little patience."""
-    return Gna(folder, command="worker", module="tests.few_attempts", fork=True, PYTHONPATH=str(ROOT), **settings)
+    return ForkedGna(folder, command="worker", module="tests.few_attempts", PYTHONPATH=str(ROOT), **settings)
 
 
 if __name__ == "__main__":
