@@ -6,6 +6,7 @@ import typer.main
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from gna import config
+from gna.cli.lazy import LazyCommand
 from gna.cli.main import app as cli
 from gna.config import Settings
 from gna.db import Database
@@ -49,7 +50,8 @@ def commands() -> str:
 
 def _commands(prefix: str, group: TyperGroup) -> list[str]:
     lines = []
-    for name, command in group.commands.items():
+    for name, listed in group.commands.items():
+        command = listed.load() if isinstance(listed, LazyCommand) else listed
         if isinstance(command, TyperGroup):
             lines += _commands(f"{prefix} {name}", command)
         else:

@@ -2,15 +2,13 @@
 
 from gna import clock
 from gna.cli import start
+from gna.cli.demo_fill import PEOPLE, fill
 from gna.errors import Refused
 from gna.provider_history import refuse_rehearsal
 
 
 def demo() -> None:
     """Fill an empty database with an example publication, to look around in; for the `mailbox` provider only."""
-    # Imported late: the other commands start faster without it.
-    from gna.cli.demo_fill import PEOPLE, fill
-
     with start.opened() as (settings, db), db.write() as tx:
         if settings.email_provider != "mailbox":
             # One of its campaigns is scheduled.

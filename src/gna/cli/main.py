@@ -1,27 +1,81 @@
 """The `gna` command."""
 
 import sys
-from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gna import __version__
-from gna.cli import check, demo, migrate, serve, worker
+from gna.cli.lazy import LazyCommand
 from gna.errors import GnaError
 
+# The help is that of the command itself, which is not imported for it; a test compares the two.
+COMMANDS = [
+    LazyCommand(
+        "serve",
+        target="gna.cli.serve:serve",
+        help="Answer requests, and run the background work beside it unless PROCESS_ROLE=api.",
+    ),
+    LazyCommand(
+        "worker",
+        target="gna.cli.worker:worker",
+        help="Run the background work without a web server; start as many as you like on one PostgreSQL.",
+    ),
+    LazyCommand(
+        "migrate",
+        target="gna.cli.migrate:migrate",
+        help="Bring the database schema up to date. Servers and workers do this at their start too.",
+    ),
+    LazyCommand(
+        "check",
+        target="gna.cli.check:check",
+        help="Say what is configured, what is missing, and whether database, Redis and mail provider answer.",
+    ),
+    LazyCommand(
+        "demo",
+        target="gna.cli.demo:demo",
+        help="Fill an empty database with an example publication, to look around in; for the `mailbox` provider only.",
+    ),
+    LazyCommand(
+        "subscribers",
+        target="gna.cli.subscribers:app",
+        help="List, import and export subscribers.",
+    ),
+    LazyCommand(
+        "campaigns",
+        target="gna.cli.campaigns:app",
+        help="Write, preview, send and look after campaigns.",
+    ),
+    LazyCommand(
+        "feed",
+        target="gna.cli.feed:app",
+        help="Look at feeds, whose new posts become campaigns.",
+    ),
+    LazyCommand(
+        "inbox",
+        target="gna.cli.inbox:app",
+        help="Find the subscriptions in a mailbox, leave them safely, and see who kept sending.",
+    ),
+]
+
+
+class Commands(TyperGroup):
+    """The group `gna`, of the commands above."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for command in COMMANDS:
+            self.add_command(command)
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Gna runs a mailing from both ends.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (serve.serve, worker.worker, migrate.migrate, check.check, demo.demo):
-    app.command()(command)
-# A server lives long, and does not carry the commands that it is not.
-if sys.argv[1:2] not in (["serve"], ["worker"]):
-    for name in ("subscribers", "campaigns", "feed", "inbox"):
-        app.add_typer(import_module(f"gna.cli.{name}").app, name=name)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from gna.cli import start
+from gna.cli.server import run
+from gna.cli.worker import work
 from gna.config import Settings
 from gna.errors import CannotStart
 
@@ -18,15 +20,10 @@ def serve(
     """Answer requests, and run the background work beside it unless PROCESS_ROLE=api."""
     settings, db = start.begin(gna_host=host, gna_port=port)
     if settings.process_role == "worker":
-        from gna.cli.worker import work
-
         return work(settings, db)
     listener = _listen(settings)
     # Port 0 means a free one, and links must carry the port that it became.
     settings = settings.model_copy(update={"gna_port": listener.getsockname()[1]})
-    # Imported late: the other commands start faster without a web framework.
-    from gna.cli.server import run
-
     run(settings, db, listener)
     return None
 

@@ -1,0 +1,39 @@
+import subprocess
+import sys
+
+import pytest
+
+from gna.cli.lazy import LazyCommand
+from gna.cli.main import COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_help_in_the_list_is_that_of_the_command(command: LazyCommand) -> None:
+    loaded = command.load()
+    assert command.help == loaded.help
+    assert command.get_short_help_str(200) == loaded.get_short_help_str(200)
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_a_short_answer_imports_no_command(argument: str) -> None:
+    heavy = ("sqlalchemy", "fastapi", "gna.config", "gna.db", "gna.cli.start")
+    assert loaded_by(argument, *heavy) == []
+
+
+def test_a_command_imports_no_other() -> None:
+    others = ("fastapi", "uvicorn", "gna.web", "gna.cli.serve", "gna.cli.inbox")
+    assert loaded_by("migrate --help", "gna.cli.migrate", *others) == ["gna.cli.migrate"]
+
+
+def loaded_by(arguments: str, *modules: str) -> list[str]:
+    """Which of these modules `gna` has loaded when it ends."""
+    code = f"""
+import atexit, sys
+sys.argv[1:] = {arguments.split()}
+loaded = lambda: [name for name in {modules} if name in sys.modules]
+atexit.register(lambda: print(*loaded(), file=sys.stderr))
+from gna.cli.main import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stderr.split()
