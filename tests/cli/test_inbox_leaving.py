@@ -253,7 +253,7 @@ def test_what_goes_wrong_with_one_hides_nothing_of_the_others(
             raise Unreachable("The database is away")
         return await unsubscribe(db, settings, id, dry_run=dry_run, **rest)
 
-    monkeypatch.setattr("gna.inbox.unsubscribe.unsubscribe", breaks)
+    monkeypatch.setattr("gna.cli.inbox_leaving.unsubscribe_from", breaks)
     done = gna("unsubscribe", str(number), *map(str, broken), "--yes", "--json")
     assert done.code == 1
     assert [(one["id"], one["status"]) for one in results(done)] == [

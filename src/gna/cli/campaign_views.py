@@ -1,17 +1,22 @@
 """Looking at campaigns: a table of them, one with everything, and as a reader will see it."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy.engine import Connection
 
+from gna.campaigns import audience, overview, writing
+from gna.campaigns import preview as campaign_preview
+from gna.campaigns.audience import Audience
+from gna.campaigns.frame import frame_of
+from gna.campaigns.short_ids import short, whole
 from gna.campaigns.states import EDITABLE, Sending, State
 from gna.cli import screen, start
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
-
-    from gna.mail.render import Finding
+from gna.mail.compile import Sender
+from gna.mail.render import Finding, check
 
 Id = Annotated[str, typer.Argument(help="Its id, or at least 4 characters of the beginning or end of it.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead.")]
@@ -26,15 +31,11 @@ def list_(
     json: Json = False,
 ) -> None:
     """Show campaigns, newest first."""
-    from gna.campaigns import overview
-
     with start.opened() as (_, db), db.read() as tx:
         found, total = overview.newest(tx, state=state, page=page, per_page=per_page)
     if json:
         screen.print_json({"items": found, "page": page, "per_page": per_page, "total": total})
         return
-    from rich.table import Table
-
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("Id", "Subject", "State", "When"):
         table.add_column(name, no_wrap=name != "Subject")
@@ -49,10 +50,6 @@ def list_(
 
 def show(id: Id, json: Json = False) -> None:
     """Show one campaign: what it says, to whom, how far it is, and what to mend before it is sent."""
-    from gna.campaigns import audience
-    from gna.campaigns.audience import Audience
-    from gna.campaigns.frame import frame_of
-
     with start.opened() as (settings, db):
         with db.read() as tx:
             campaign = looked_up(tx, id)
@@ -81,47 +78,38 @@ def preview(
     as_: Annotated[str, typer.Option("--as", help="The address or id of the subscriber who would see it so.")] = "",
 ) -> None:
     """Write a campaign as a reader will see it to the standard output."""
-    from gna.campaigns import preview, writing
-    from gna.campaigns.frame import frame_of
-    from gna.mail.compile import Sender
-
     if text + html + source > 1:
         raise typer.BadParameter("choose one of --text, --html and --source")
     with start.opened() as (settings, db):
         with db.read() as tx:
-            campaign, by = looked_up(tx, id), preview.reader_named(tx, as_) if as_ else preview.Reader()
+            campaign = looked_up(tx, id)
+            by = campaign_preview.reader_named(tx, as_) if as_ else campaign_preview.Reader()
         frame = frame_of(settings)
     draft = writing.draft_of(campaign, frame)
     if source:
         sender = Sender(settings.email_from_address, settings.base_url)
-        screen.write(preview.source(draft, frame, by, sender=sender))
+        screen.write(campaign_preview.source(draft, frame, by, sender=sender))
         return
-    seen = preview.seen(draft, frame, by)
+    seen = campaign_preview.seen(draft, frame, by)
     screen.write(seen.html if html else seen.text)
 
 
-def looked_up(tx: "Connection", id: str) -> dict[str, Any]:
+def looked_up(tx: Connection, id: str) -> dict[str, Any]:
     """The campaign that a person means, with everything."""
-    from gna.campaigns import overview
-    from gna.campaigns.short_ids import whole
-
     return overview.get(tx, whole(tx, id))
 
 
-def checked(campaign: Mapping[str, Any], frame: Any) -> list["Finding"]:
+def checked(campaign: Mapping[str, Any], frame: Any) -> list[Finding]:
     """What there is to mend before a campaign is sent."""
-    from gna.campaigns import writing
-    from gna.mail.render import check
-
     return check(writing.draft_of(campaign, frame), frame)
 
 
-def as_json(finding: "Finding") -> dict[str, str]:
+def as_json(finding: Finding) -> dict[str, str]:
     """A finding as the API has it."""
     return {"level": finding.level, "code": finding.code, "message": finding.message}
 
 
-def said(finding: "Finding") -> str:
+def said(finding: Finding) -> str:
     """A finding as a line."""
     return f"{finding.level}: {screen.clean(finding.message)}"
 
@@ -157,10 +145,6 @@ def _is_editable(campaign: Mapping[str, Any]) -> bool:
 
 
 def _cells(campaign: Mapping[str, Any]) -> Iterable[Any]:
-    from rich.text import Text
-
-    from gna.campaigns.short_ids import short
-
     numbers = ("sent_count", "failure_count", "audience_count")
     return (
         short(campaign["id"]),
@@ -178,9 +162,9 @@ def _when(campaign: Mapping[str, Any]) -> str:
 
 
 def _fields(campaign: Mapping[str, Any], reach: int | None) -> Iterable[tuple[str, str]]:
-    audience = campaign["audience"]
-    chosen = [f"list {audience['list']}"] if audience.get("list") else []
-    chosen += [f"{name}={value}" for name, value in audience.get("attributes", {}).items()]
+    filters = campaign["audience"]
+    chosen = [f"list {filters['list']}"] if filters.get("list") else []
+    chosen += [f"{name}={value}" for name, value in filters.get("attributes", {}).items()]
     whom = ", ".join(chosen) or "everybody"
     return (
         ("Id", campaign["id"]),

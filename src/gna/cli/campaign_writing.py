@@ -6,13 +6,18 @@ from typing import Annotated
 
 import typer
 
+from gna import clock
 from gna.activity import Verb
+from gna.campaigns import overview, writing
+from gna.campaigns.frame import frame_of
+from gna.campaigns.writing import BODY_MAX
 from gna.cli import campaign_views as views
 from gna.cli import screen, start
 from gna.cli.campaign_views import Json
 from gna.cli.noted import note
 from gna.db import timed
 from gna.errors import Refused
+from gna.mail.render import compose
 
 FORMATS = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html"}
 
@@ -31,11 +36,6 @@ def create(
     json: Json = False,
 ) -> None:
     """Write a draft from a file; says its id, and what there is to mend."""
-    from gna import clock
-    from gna.campaigns import overview, writing
-    from gna.campaigns.frame import frame_of
-    from gna.mail.render import compose
-
     audience = {"list": list_key, "attributes": _attributes(attribute or [])}
     sent = {"subject": subject, "preheader": preheader, "audience": audience, "archived": not no_archive}
     sent |= {"body": _body(file), "body_format": _format(file), "body_text": _read(text, text) if text else None}
@@ -81,8 +81,6 @@ def _body(file: str) -> str:
 
 def _read(file: str | Path | int, name: object) -> str:
     """What is in a text file; of one that is much too long, only so much that it is known to be."""
-    from gna.campaigns.writing import BODY_MAX
-
     try:
         with open(file, encoding="utf-8-sig") as opened:  # noqa: PTH123 - the standard input has no path
             return opened.read(BODY_MAX + 1)

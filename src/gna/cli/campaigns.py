@@ -5,15 +5,23 @@ from typing import Annotated, Any
 
 import typer
 
+from gna import clock
 from gna.activity import Verb
+from gna.campaigns import audience, overview, preview, publish, writing
+from gna.campaigns.audience import Audience
+from gna.campaigns.frame import frame_of
+from gna.campaigns.short_ids import whole
 from gna.campaigns.states import EDITABLE, Sending, State
+from gna.campaigns.table import NOT_NOW, Changed
 from gna.cli import campaign_views as views
 from gna.cli import screen, start
 from gna.cli.campaign_views import Id
 from gna.cli.campaign_writing import create
 from gna.cli.noted import note
+from gna.cli.watch import watch as watch_it
 from gna.db import Database, timed
 from gna.errors import NotAllowedNow, Refused
+from gna.mail.render import Level, compose
 
 app = typer.Typer(help="Write, preview, send and look after campaigns.", no_args_is_help=True)
 app.command("list")(views.list_)
@@ -28,10 +36,6 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 @app.command()
 def test(id: Id, address: Annotated[list[str], typer.Argument(help="Where to send it; up to 20.")]) -> None:
     """Mail a campaign to a few addresses; nothing of that is kept or counted."""
-    from gna.campaigns import preview, writing
-    from gna.campaigns.frame import frame_of
-    from gna.mail.render import compose
-
     to = preview.parse_addresses(address)
     with start.opened() as (settings, db):
         frame = frame_of(settings)
@@ -51,11 +55,6 @@ def send(
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes out.")] = False,
 ) -> None:
     """Send a draft or a scheduled campaign now, after showing what goes to how many."""
-    from gna.campaigns import audience, overview, publish
-    from gna.campaigns.audience import Audience
-    from gna.campaigns.frame import frame_of
-    from gna.cli.watch import watch as watch_it
-
     with start.opened() as (settings, db):
         frame = frame_of(settings)
         with db.read() as tx:
@@ -79,10 +78,6 @@ def schedule(
     id: Id, when: Annotated[str, typer.Argument(help="ISO 8601 with a zone: 2030-01-31T09:00:00+02:00.")]
 ) -> None:
     """Send a draft at a time in the future, or a scheduled campaign at another time."""
-    from gna import clock
-    from gna.campaigns import overview, publish, writing
-    from gna.campaigns.frame import frame_of
-
     at = writing.parse_time(when, clock.now())
     with start.opened() as (settings, db):
         with db.read() as tx:
@@ -97,8 +92,6 @@ def schedule(
 @app.command()
 def cancel(id: Id) -> None:
     """Make a scheduled campaign a draft again."""
-    from gna.campaigns import publish
-
     with start.opened() as (_, db):
         _act(db, Verb.CAMPAIGN_CANCELLED, id, timed(publish.cancel))
     print("It is a draft again.")
@@ -107,8 +100,6 @@ def cancel(id: Id) -> None:
 @app.command()
 def pause(id: Id) -> None:
     """Send no more of a campaign for now; what is on its way arrives."""
-    from gna.campaigns import publish
-
     with start.opened() as (_, db):
         _act(db, Verb.CAMPAIGN_PAUSED, id, publish.pause)
     print("It is paused.")
@@ -117,8 +108,6 @@ def pause(id: Id) -> None:
 @app.command()
 def resume(id: Id) -> None:
     """Go on where a campaign was paused."""
-    from gna.campaigns import publish
-
     with start.opened() as (_, db):
         _act(db, Verb.CAMPAIGN_RESUMED, id, publish.resume)
     print("It goes on.")
@@ -135,9 +124,6 @@ def retry(id: Id) -> None:
 @app.command()
 def watch(id: Id) -> None:
     """Show how a campaign goes out until all of it has; Ctrl+C ends the watching alone."""
-    from gna.campaigns.short_ids import whole
-    from gna.cli.watch import watch as watch_it
-
     with start.opened() as (_, db):
         with db.read() as tx:
             campaign_id = whole(tx, id)
@@ -147,8 +133,6 @@ def watch(id: Id) -> None:
 @app.command()
 def duplicate(id: Id) -> None:
     """Make a new draft that says the same; says its id."""
-    from gna.campaigns import writing
-
     with start.opened() as (_, db):
         print(_act(db, Verb.CAMPAIGN_COPIED, id, timed(writing.duplicate)))
 
@@ -156,8 +140,6 @@ def duplicate(id: Id) -> None:
 @app.command()
 def delete(id: Id, yes: Yes = False) -> None:
     """Throw a draft away."""
-    from gna.campaigns import writing
-
     with start.opened() as (_, db):
         with db.read() as tx:
             campaign = views.looked_up(tx, id)
@@ -169,8 +151,6 @@ def delete(id: Id, yes: Yes = False) -> None:
 
 def _act(db: Database, verb: Verb, id: str, action: Callable[..., Any]) -> Any:
     """Do something with a campaign, and note it; why it cannot be done now is said with its state."""
-    from gna.campaigns.table import Changed
-
     with db.write() as tx:
         campaign = views.looked_up(tx, id)
         try:
@@ -186,15 +166,11 @@ def _act(db: Database, verb: Verb, id: str, action: Callable[..., Any]) -> Any:
 
 def _must_be(campaign: dict[str, Any], states: Iterable[State]) -> None:
     """Ask nobody about what cannot be done."""
-    from gna.campaigns.table import NOT_NOW
-
     if campaign["state"] not in states:
         raise NotAllowedNow(f"{NOT_NOW}: the campaign is {views.marked(campaign)}")
 
 
 def _must_be_sendable(found: list[Any]) -> None:
-    from gna.mail.render import Level
-
     for finding in found:
         print(f"{'Check':<12}{views.said(finding)}")
     if any(finding.level == Level.ERROR for finding in found):
@@ -203,8 +179,6 @@ def _must_be_sendable(found: list[Any]) -> None:
 
 def _retry(tx: Any, campaign_id: str) -> int:
     """Try again every failed delivery; says how many mails that are."""
-    from gna.campaigns import overview, publish
-
     before = overview.get(tx, campaign_id)
     failed = [delivery["id"] for delivery in before["deliveries"] if delivery["state"] == Sending.FAILED]
     if not failed:

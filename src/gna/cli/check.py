@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
 from gna import config, migrations, worker
 from gna.campaigns.frame import frame_of
@@ -15,8 +17,15 @@ from gna.cli import screen, start
 from gna.config import Settings
 from gna.db import Database, answers
 from gna.errors import CannotStart, GnaError
+from gna.feeds.fetch import Known
+from gna.feeds.fetch import fetch as fetch_feed
+from gna.feeds.reading.reader import read_apart
+from gna.mail.authentication import check as check_authentication
+from gna.mail.authentication import parse_selector
 from gna.mail.compile import Sender
+from gna.mail.dkim import record as dkim_record
 from gna.provider_history import why_no_rehearsal
+from gna.web.access.keys import fetch as fetch_keys
 
 if TYPE_CHECKING:
     import redis
@@ -55,10 +64,6 @@ def check(
 
 def _show(findings: Sequence[Finding]) -> None:
     """One finding after the other. No line is cut: records and headers are there to be copied."""
-    # Imported late: no other command has colours.
-    from rich.console import Console
-    from rich.markup import escape
-
     console = Console(soft_wrap=True, highlight=False)
     for finding in findings:
         says = finding.says.replace("\n", "\n" + " " * INDENT)
@@ -164,11 +169,9 @@ def _signature(settings: Settings) -> Iterator[Finding]:
         state = "warning" if settings.dkim_selector else "ok"
         yield Finding("dkim", state, "DKIM_PRIVATE_KEY is not set; Gna does not sign, the mail server may")
         return
-    from gna.mail.dkim import record
-
     try:
         domain = worker.sender_of(settings).domain
-        text = record(settings.dkim_private_key.get_secret_value())
+        text = dkim_record(settings.dkim_private_key.get_secret_value())
     except GnaError as error:
         yield Finding("dkim", "wrong", str(error))
         return
@@ -191,12 +194,16 @@ def _feed(settings: Settings) -> Iterator[Finding]:
     """Whether the feed of FEED_URL can be read now; nothing of it is remembered."""
     if settings.feed_url is None:
         return
-    from gna.feeds.fetch import Known, fetch
-    from gna.feeds.reading.reader import read_apart
 
     async def look() -> str:
         url, private = str(settings.feed_url), settings.feeds_allow_private
-        found = await fetch(url, Known(), own=True, any_private=private, contact=settings.base_url)
+        found = await fetch_feed(
+            url,
+            Known(),
+            own=True,
+            any_private=private,
+            contact=settings.base_url,
+        )
         if found is None:
             return "has not changed"
         document = await read_apart(found.body, content_type=found.content_type, url=found.url)
@@ -215,10 +222,8 @@ def _feed(settings: Settings) -> Iterator[Finding]:
 
 def _dns(settings: Settings, typed: str) -> Iterator[Finding]:
     """Whether receivers can tell that our mail is ours."""
-    from gna.mail.authentication import check, parse_selector
-
     try:
-        report = asyncio.run(check(settings, selector=parse_selector(typed)))
+        report = asyncio.run(check_authentication(settings, selector=parse_selector(typed)))
     except GnaError as error:
         yield Finding("dns", "wrong", str(error))
         return
@@ -247,11 +252,9 @@ def _sign_in(settings: Settings) -> Iterator[Finding]:
         missing = " and ".join(settings.sign_in_lacks)
         yield Finding("admin", "warning", f"closed: no sign-in is configured; set {missing} (docs/guides/access.md)")
         return
-    from gna.web.access.keys import fetch
-
     url = settings.access_certs_url
     try:
-        keys = asyncio.run(fetch(url, settings.cf_access_algorithm))
+        keys = asyncio.run(fetch_keys(url, settings.cf_access_algorithm))
     except GnaError as error:
         yield Finding("admin", "warning", f"nobody can sign in now: {error}")
         return

@@ -4,6 +4,7 @@ import asyncio
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from gna.activity import Verb
 from gna.cli import screen, start
@@ -11,6 +12,11 @@ from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import NotAllowedNow, NotFound, Refused
+from gna.feeds import directory
+from gna.feeds.address import parse_address
+from gna.feeds.editor import Editor
+from gna.feeds.notices import Notices
+from gna.feeds.poll import Poller
 
 app = typer.Typer(help="Look at feeds, whose new posts become campaigns.", no_args_is_help=True)
 
@@ -40,15 +46,11 @@ def check(which: Annotated[str, typer.Argument(help="The address or id of one fe
 @app.command("list")
 def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False) -> None:
     """Show the feeds, newest first."""
-    from gna.feeds import directory
-
     with start.opened() as (_, db), db.read() as tx:
         found, total = directory.listed(tx, page=1, per_page=ALL)
     if json:
         screen.print_json({"items": found, "page": 1, "per_page": ALL, "total": total})
         return
-    from rich.table import Table
-
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("Feed", "Mailed", "Looked at", "Now"):
         table.add_column(name, overflow="fold")
@@ -72,8 +74,6 @@ def add(
     archived: Archived = None,
 ) -> None:
     """Follow another feed; the first look comes at once, and only remembers what is there."""
-    from gna.feeds import directory
-
     when = {"cadence": cadence, "at": at, "zone": zone, "weekday": weekday, "monthday": monthday}
     said = _said({"mode": mode, "subject": subject, "archived": archived, **when}, list_key)
     wish = directory.parse({"url": url, **said}, new=True)
@@ -103,8 +103,6 @@ def change(
     url: Annotated[str | None, typer.Option(help="Where it is from now on.")] = None,
 ) -> None:
     """Change what becomes of a feed's posts; what is left out stays."""
-    from gna.feeds import directory
-
     when = {"cadence": cadence, "at": at, "zone": zone, "weekday": weekday, "monthday": monthday}
     said = _said(
         {"mode": mode, "subject": subject, "archived": archived, "active": active, "url": url, **when}, list_key
@@ -121,8 +119,6 @@ def change(
 @app.command()
 def remove(which: Which, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Forget a feed; campaigns that it made stay."""
-    from gna.feeds import directory
-
     with start.opened() as (_, db):
         with db.read() as tx:
             feed = _the(tx, which)
@@ -136,8 +132,6 @@ def remove(which: Which, yes: Annotated[bool, typer.Option("--yes", "-y", help="
 @app.command()
 def skip(which: Which) -> None:
     """Wait no more for a feed's campaign to be delivered; what is in it is not mailed again."""
-    from gna.feeds import directory
-
     with start.opened() as (_, db), db.write() as tx:
         feed = _the(tx, which)
         directory.skip(tx, feed["id"])
@@ -147,11 +141,6 @@ def skip(which: Which) -> None:
 
 async def _check(db: Database, settings: Settings, which: str) -> list[dict[str, Any]]:
     """Look at one feed or all, tell what came of it, and say how they are then."""
-    from gna.feeds import directory
-    from gna.feeds.editor import Editor
-    from gna.feeds.notices import Notices
-    from gna.feeds.poll import Poller
-
     poller, editor = Poller(db, settings), Editor(db, Notices.of(settings))
     await db.run(timed(directory.know_setting), settings.feed_url)
     after = []
@@ -177,8 +166,6 @@ def _said(options: dict[str, Any], list_key: str | None) -> dict[str, Any]:
 
 def _found(tx: Any, which: str) -> list[dict[str, Any]]:
     """All feeds, or the one that was named."""
-    from gna.feeds import directory
-
     found, _ = directory.listed(tx, page=1, per_page=ALL)
     if not found:
         raise NotFound("There is no feed yet: set FEED_URL, or add one with `gna feed add ADDRESS`")
@@ -191,8 +178,6 @@ def _found(tx: Any, which: str) -> list[dict[str, Any]]:
 
 def _spelled(which: str) -> str:
     """An address as it is kept."""
-    from gna.feeds.address import parse_address
-
     try:
         return parse_address(which)
     except Refused:

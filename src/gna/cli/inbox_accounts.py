@@ -1,9 +1,11 @@
 """`gna inbox account`: the mailboxes that are read, and where their passwords are."""
 
+import getpass
 import sys
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from gna import clock
 from gna.cli import screen, start
@@ -11,6 +13,7 @@ from gna.cli.inbox_views import NONE_YET
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import Refused
+from gna.inbox import accounts, credentials, server
 
 app = typer.Typer(help="Add, list and remove the mailboxes that are read.", no_args_is_help=True)
 
@@ -40,8 +43,6 @@ def add(
     password_command: Command = None,
 ) -> None:
     """Add a mailbox. Nothing is sent to its server until the first scan."""
-    from gna.inbox import accounts
-
     wish = accounts.Wish(email, imap, smtp=smtp, password_command=password_command)
     with start.opened() as (settings, db):
         with db.write() as tx:
@@ -62,8 +63,6 @@ def add(
 @app.command("list")
 def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False) -> None:
     """Show the mailboxes, and when each was read."""
-    from gna.inbox import accounts
-
     with start.opened() as (_, db), db.read() as tx:
         found = accounts.listed(tx)
     if json:
@@ -72,8 +71,6 @@ def list_(json: Annotated[bool, typer.Option("--json", help="One JSON document i
     if not found:
         print(NONE_YET)
         return
-    from rich.table import Table
-
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("Mailbox", "Server", "Password", "Read"):
         table.add_column(name, overflow="fold")
@@ -92,8 +89,6 @@ def change(
     password_command: Command = None,
 ) -> None:
     """Change a mailbox's servers, or the command for its password; what is left out stays, what is empty goes."""
-    from gna.inbox import accounts
-
     with start.opened() as (_, db), db.write() as tx:
         account = accounts.find(tx, email)
         accounts.change(tx, account.id, imap=imap, smtp=smtp, password_command=password_command)
@@ -105,8 +100,6 @@ def change(
 @app.command()
 def remove(email: Email, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Forget a mailbox, its password, and everything that was found in it."""
-    from gna.inbox import accounts, credentials
-
     with start.opened() as (settings, db):
         with db.read() as tx:
             account = accounts.find(tx, email)
@@ -121,8 +114,6 @@ def remove(email: Email, yes: Annotated[bool, typer.Option("--yes", "-y", help="
 @app.command()
 def password(email: Email) -> None:
     """Ask for the password of a mailbox and keep it: in the system's keyring, or in an encrypted file."""
-    from gna.inbox import accounts
-
     with start.opened() as (settings, db):
         with db.read() as tx:
             account = accounts.find(tx, email)
@@ -130,8 +121,6 @@ def password(email: Email) -> None:
 
 
 def _warn(imap: str) -> None:
-    from gna.inbox import server
-
     if server.parse(imap).is_overheard:
         print(IN_THE_CLEAR, file=sys.stderr)
 
@@ -148,10 +137,6 @@ def _piped() -> str:
 
 def _ask(settings: Settings, db: Database, email: str) -> None:
     """Ask for a password, and keep it."""
-    import getpass
-
-    from gna.inbox import accounts, credentials
-
     prompt = f"Password or app password of {screen.clean(email)}: "
     try:
         secret = getpass.getpass(prompt) if _somebody_types() else _piped()

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from sqlalchemy.engine import Connection
 
 from gna.activity import Verb
 from gna.cli import screen, start
@@ -17,12 +19,10 @@ from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import GnaError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from sqlalchemy.engine import Connection
-
-    from gna.inbox.unsubscribe import Pace, Seen
+from gna.inbox import subscriptions
+from gna.inbox.meanings import MEANINGS
+from gna.inbox.unsubscribe import Pace, Result, Seen
+from gna.inbox.unsubscribe import unsubscribe as unsubscribe_from
 
 Ids = Annotated[
     list[int], typer.Argument(metavar="ID", max=2**31 - 1, help="Their numbers, as `gna inbox list` shows them.")
@@ -36,16 +36,12 @@ STYLES = {"success": "green", "failed": "red", "refused": "yellow", "dry_run": "
 
 def keep(ids: Ids) -> None:
     """Keep subscriptions: nothing unsubscribes from them, and their way out stays as it is."""
-    from gna.inbox import subscriptions
-
     with start.opened() as (_, db):
         _each(db, ids, Verb.INBOX_KEPT, subscriptions.keep, "is kept")
 
 
 def unkeep(ids: Ids) -> None:
     """Keep subscriptions no more; what their newest mail offers counts again."""
-    from gna.inbox import subscriptions
-
     with start.opened() as (settings, db):
         thaw = partial(subscriptions.unkeep, allowed=settings.inbox_allow_private_hosts)
         _each(db, ids, Verb.INBOX_UNKEPT, thaw, "is not kept any more")
@@ -58,8 +54,6 @@ def unsubscribe(
     json: Json = False,
 ) -> None:
     """Unsubscribe, after showing how, and asking, for each one."""
-    from gna.inbox.unsubscribe import Pace
-
     with start.opened(quietly=True) as (settings, db), asyncio.Runner() as runner:
         pace = Pace(settings.inbox_request_delay)
         leaver = Leaver(db, settings, runner, pace, screen.console(stderr=json), dry_run=dry_run, yes=yes, quiet=json)
@@ -77,16 +71,14 @@ class Leaver:
     db: Database
     settings: Settings
     runner: asyncio.Runner
-    pace: "Pace"
-    console: "Console"
+    pace: Pace
+    console: Console
     dry_run: bool
     yes: bool
     quiet: bool
 
     def leave(self, id: int) -> dict[str, Any]:
         """Leave one subscription; what becomes of it keeps nobody from leaving the next."""
-        from gna.inbox.unsubscribe import Result
-
         try:
             result = self._leave(id)
         except GnaError as error:
@@ -95,8 +87,6 @@ class Leaver:
         return result
 
     def _leave(self, id: int) -> dict[str, Any]:
-        from gna.inbox import subscriptions
-
         with self.db.read() as tx:
             found = subscriptions.show(tx, id, allowed=self.settings.inbox_allow_private_hosts)
         asks = not (self.yes or self.dry_run)
@@ -121,10 +111,15 @@ class Leaver:
                 _note(tx, Verb.INBOX_LEFT if done["status"] == "success" else Verb.INBOX_TRIED, id)
         return done
 
-    def _act(self, id: int, *, dry_run: bool = False, seen: "Seen | None" = None) -> dict[str, Any]:
-        from gna.inbox.unsubscribe import unsubscribe
-
-        leaving = unsubscribe(self.db, self.settings, id, dry_run=dry_run, seen=seen, pace=self.pace)
+    def _act(self, id: int, *, dry_run: bool = False, seen: Seen | None = None) -> dict[str, Any]:
+        leaving = unsubscribe_from(
+            self.db,
+            self.settings,
+            id,
+            dry_run=dry_run,
+            seen=seen,
+            pace=self.pace,
+        )
         return asdict(self.runner.run(leaving))
 
     def _present(self, found: Mapping[str, Any]) -> None:
@@ -151,8 +146,6 @@ class Leaver:
 
 def _said(result: Mapping[str, Any]) -> str:
     """What became of it; what only may have helped is not called an unsubscribe."""
-    from gna.inbox.meanings import MEANINGS
-
     message = result["message"] or ""
     if result["status"] != "success":
         return f"{SAYS[result['status']]}: {message}"
@@ -194,6 +187,6 @@ def _each(db: Database, ids: list[int], verb: Verb, act: Callable[..., Any], say
         raise typer.Exit(1)
 
 
-def _note(tx: "Connection", verb: Verb, id: int) -> None:
+def _note(tx: Connection, verb: Verb, id: int) -> None:
     """Write down what was done to which one; who writes to somebody is no business of a log."""
     note(tx, verb, about=str(id), target=str(id))

@@ -2,9 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gna import log
 from gna.activity import Verb
@@ -14,9 +15,9 @@ from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database
 from gna.errors import GnaError, NotFound, Refused
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from gna.inbox import accounts
+from gna.inbox import audit as mail_audit
+from gna.inbox import scan as mailbox_scan
 
 FORMS = "it should be an mbox, a Maildir, .eml files or a Takeout archive."
 
@@ -30,8 +31,6 @@ def scan(
     json: Json = False,
 ) -> None:
     """Read the headers of new mails and find subscriptions in them. Nothing in the mailbox changes."""
-    from gna.inbox import accounts
-
     with start.opened() as (settings, db):
         with db.read() as tx:
             chosen = [accounts.find(tx, email)._asdict()] if email else accounts.listed(tx)
@@ -54,12 +53,10 @@ def audit(
     json: Json = False,
 ) -> None:
     """Find the subscriptions in mails on this machine: no password, no network, no database, nothing is written."""
-    from gna.inbox import audit
-
     log.setup(level="warning", format="console")
     with _bar("Reading") as bar:
         task = bar.add_task("", total=None)
-        found = audit.audit(file, tell=lambda done: bar.update(task, completed=done))
+        found = mail_audit.audit(file, tell=lambda done: bar.update(task, completed=done))
     if json:
         screen.print_json(found)
     if found["errors"] and not found["messages"]:
@@ -79,8 +76,6 @@ def _scan(
     db: Database, settings: Settings, account: dict[str, Any], *, days: int, folders: tuple[str, ...]
 ) -> dict[str, Any]:
     """Read one mailbox; what goes wrong with it keeps no other from being read."""
-    from gna.inbox import scan
-
     with db.write() as tx:
         note(tx, Verb.INBOX_SCANNED, target=str(account["id"]))
     email = screen.clean(account["email"])
@@ -89,10 +84,17 @@ def _scan(
         with _bar(email) as bar:
             task = bar.add_task("", total=None)
 
-            def tell(now: scan.Progress) -> None:
+            def tell(now: mailbox_scan.Progress) -> None:
                 bar.update(task, description=now.phase, completed=now.done, total=now.total)
 
-            found = scan.scan(db, settings, account["id"], days=days, folders=folders, tell=tell)
+            found = mailbox_scan.scan(
+                db,
+                settings,
+                account["id"],
+                days=days,
+                folders=folders,
+                tell=tell,
+            )
             why = found.error
             one |= {"new": found.new, "errors": found.errors, "violations": found.violations}
     except GnaError as error:
@@ -113,10 +115,8 @@ def _told(one: dict[str, Any]) -> str:
     return f"{screen.clean(one['email'])}: {', '.join(said)}."
 
 
-def _bar(what: str) -> "Progress":
+def _bar(what: str) -> Progress:
     """How far it is; only a terminal sees it."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     console = screen.console(stderr=True)
     # An address may hold braces, which a column would fill in.
     shown = what.replace("{", "{{").replace("}", "}}")

@@ -4,8 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from gna.cli import screen, start
+from gna.inbox import accounts, subscriptions
+from gna.inbox.table import Status
 
 Id = Annotated[int, typer.Argument(metavar="ID", max=2**31 - 1, help="Its number, as `gna inbox list` shows it.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead.")]
@@ -65,9 +69,6 @@ def list_(
     json: Json = False,
 ) -> None:
     """Show the subscriptions, the surest first."""
-    from gna.inbox import subscriptions
-    from gna.inbox.table import Status
-
     status = None if unsubscribed is None else Status.UNSUBSCRIBED if unsubscribed else Status.ACTIVE
     with start.opened() as (_, db), db.read() as tx:
         wanted = subscriptions.Wanted(_account(tx, account), _kind(kind), kept, status, search)
@@ -85,8 +86,6 @@ def list_(
 
 def show(id: Id, json: Json = False) -> None:
     """Show one subscription: why it is taken for one, the ways out, what was offered before, and what was tried."""
-    from gna.inbox import subscriptions
-
     with start.opened() as (settings, db), db.read() as tx:
         found = subscriptions.show(tx, id, allowed=settings.inbox_allow_private_hosts)
     if json:
@@ -103,8 +102,6 @@ def show(id: Id, json: Json = False) -> None:
 
 def stats(json: Json = False) -> None:
     """Show how much was read, found, kept and left, and how many keep sending."""
-    from gna.inbox import subscriptions
-
     with start.opened() as (_, db), db.read() as tx:
         sums = subscriptions.stats(tx)
     if json:
@@ -116,8 +113,6 @@ def stats(json: Json = False) -> None:
 
 def show_table(found: Sequence[Mapping[str, Any]]) -> None:
     """Draw subscriptions. Those of an audit have no number and no state; names are for whoever has room."""
-    from rich.table import Table
-
     console = screen.console()
     drawn = [name for name in COLUMNS if name not in ("Id", "State") or "id" in found[0]]
     if console.width < WIDE or not any(one["sender_name"] for one in found):
@@ -173,8 +168,6 @@ def state_of(found: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _account(tx: Any, email: str | None) -> int | None:
-    from gna.inbox import accounts
-
     return None if email is None else int(accounts.find(tx, email).id)
 
 
@@ -185,8 +178,6 @@ def _kind(kind: str | None) -> str | None:
 
 
 def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
-    from rich.text import Text
-
     return {
         "Id": str(one.get("id", "")),
         "Mails": f"{one['email_count']:,}",

@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from gna import clock
 from gna.activity import Verb
@@ -13,9 +14,7 @@ from gna.cli import screen, start
 from gna.cli.inbox_views import Json
 from gna.cli.noted import note
 from gna.errors import Refused
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from gna.inbox import violations as recorded_violations
 
 STDOUT = Path("-")
 NOBODY = "Nobody kept sending after you had left. Every scan looks again: gna inbox scan"
@@ -33,16 +32,18 @@ def violations(
     ] = None,
 ) -> None:
     """Show who kept sending after you had left, the worst first; or write down every such mail, to prove it."""
-    from gna.inbox import violations
-
     if (json, csv == STDOUT, evidence == STDOUT).count(True) > 1:
         raise typer.BadParameter("the standard output takes one document; name a file for the other")
     with start.opened() as (_, db):
         with db.read() as tx:
-            found = violations.summary(tx, days=days, now=clock.now())
-        for file, form in ((csv, violations.as_csv), (evidence, violations.as_json)):
+            found = recorded_violations.summary(tx, days=days, now=clock.now())
+        reports = (
+            (csv, recorded_violations.as_csv),
+            (evidence, recorded_violations.as_json),
+        )
+        for file, form in reports:
             if file:
-                _write(file, form, violations.evidence(db))
+                _write(file, form, recorded_violations.evidence(db))
                 with db.write() as tx:
                     note(tx, Verb.INBOX_EXPORTED, about=str(found["total_violation_emails"]))
     if json:
@@ -85,9 +86,7 @@ def _draw(found: Mapping[str, Any], days: int) -> None:
     console.print(f"\n{senders} went on, with {screen.count(mails, 'mail')}", style="dim")
 
 
-def _table(rows: Iterable[Mapping[str, Any]]) -> "Table":
-    from rich.table import Table
-
+def _table(rows: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("Sender", overflow="fold", min_width=20)
     table.add_column("After", justify="right", no_wrap=True)

@@ -1,17 +1,16 @@
 """What commands print and ask: drawn for a terminal, plain for a pipe."""
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
+from rich.console import Console
 
 from gna.errors import Refused
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # What a terminal would obey instead of show, and what turns the direction of the text around.
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -62,16 +61,12 @@ def write_pieces(pieces: Iterable[str]) -> None:
 
 def print_json(document: Any) -> None:
     """One JSON document; what a terminal would obey is written as `\\u009b`, which means the same."""
-    import json
-
     said = json.dumps(document, ensure_ascii=False, indent=2)
     print(CONTROLS_BUT_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", said))
 
 
-def console(*, stderr: bool = False) -> "Console":
+def console(*, stderr: bool = False) -> Console:
     """Where tables and bars are drawn; what is in brackets or between colons is shown as it is."""
-    from rich.console import Console
-
     wide = None if (sys.stderr if stderr else sys.stdout).isatty() else WIDEST
     return Console(stderr=stderr, width=wide, markup=False, emoji=False, highlight=False)
 

@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from gna import ids
 from gna.activity import Verb
@@ -15,6 +19,13 @@ from gna.cli.noted import note
 from gna.config import Settings
 from gna.db import Database, timed
 from gna.errors import Refused
+from gna.subscribers import directory, imports
+from gna.subscribers.admission import Publication
+from gna.subscribers.export import export as pieces
+from gna.subscribers.export import problem_file
+from gna.subscribers.importer import Importer
+from gna.subscribers.search import page_of
+from gna.subscribers.wanted import Wanted
 
 # So many different reasons why rows brought nobody in are printed.
 MOST_REASONS = 5
@@ -36,9 +47,6 @@ def list_(
     json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False,
 ) -> None:
     """Show subscribers, newest first."""
-    from gna.subscribers import directory
-    from gna.subscribers.wanted import Wanted
-
     wanted = Wanted.parse(q=search, status=status, list_key=list_key)
     with start.opened() as (_, db):
         people, totals = asyncio.run(directory.find(db, wanted, page=page, per_page=per_page))
@@ -48,10 +56,6 @@ def list_(
             {"items": [person.shown() for person in people], "page": page, "per_page": per_page, "total": total}
         )
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table("Email", "Nickname", "Status", "Since", box=None, padding=(0, 2, 0, 0))
     for person in people:
         since = person.activated_at or person.created_at
@@ -64,10 +68,6 @@ def list_(
 @app.command()
 def export(search: Search = "", status: Status = "", list_key: OnList = "") -> None:
     """Write subscribers as CSV to the standard output."""
-    from gna.subscribers.export import export as pieces
-    from gna.subscribers.search import page_of
-    from gna.subscribers.wanted import Wanted
-
     wanted = Wanted.parse(q=search, status=status, list_key=list_key)
     with start.opened() as (_, db):
         _, totals = asyncio.run(page_of(db, wanted, offset=0, limit=1))
@@ -103,9 +103,6 @@ def import_(
     ] = None,
 ) -> None:
     """Import subscribers. People who unsubscribed stay away; the same file twice changes nothing."""
-    from gna.subscribers import imports
-    from gna.subscribers.export import problem_file
-
     with start.opened() as (settings, db):
         row = _import(settings, db, file, dry_run=dry_run, said=_mapping(columns or [], values or []))
         with db.read() as tx:
@@ -142,13 +139,6 @@ def _mapping(columns: list[str], values: list[str]) -> dict[str, Any]:
 
 
 def _import(settings: Settings, db: Database, file: Path, *, dry_run: bool, said: dict[str, Any]) -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from gna.subscribers import imports
-    from gna.subscribers.admission import Publication
-    from gna.subscribers.importer import Importer
-
     importer = Importer(db, worker=ids.new(), publication=Publication.of(settings))
     try:
         with file.open("rb") as opened:

@@ -3,17 +3,18 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from gna.campaigns import overview
 from gna.campaigns.states import EDITABLE, State
 from gna.cli import screen
 from gna.cli.campaign_views import sums
 from gna.db import Database
 from gna.errors import NotAllowedNow, Refused
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
 
 LOOK_EVERY = 0.5
 SILENCE = 10
@@ -42,6 +43,14 @@ class Patience:
             return None
         self.said.add(text)
         return text
+
+
+class Rate(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        """As `1,234/s`; nothing before the first mail."""
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
 def watch(db: Database, campaign_id: str) -> None:
@@ -73,22 +82,11 @@ def _follow(db: Database, campaign_id: str) -> Mapping[str, Any]:
 
 
 def _look(db: Database, campaign_id: str) -> Mapping[str, Any]:
-    from gna.campaigns import overview
-
     with db.read() as tx:
         return overview.progress(tx, campaign_id)
 
 
-def _bar(console: "Console") -> "Progress":
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """How many a second."""
-
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
-
+def _bar(console: Console) -> Progress:
     words = ("Sending", "{task.fields[sent]:,} sent", "{task.fields[failed]:,} failed")
     what, sent, failed = (TextColumn(word) for word in words)
     columns = (what, BarColumn(), sent, failed, Rate(), TimeRemainingColumn())
