@@ -20,6 +20,7 @@ FLOORS: list[set[str]] = [
         "log",
         "metrics",
         "limits",
+        "redis_limits",
         "group",
         "db",
         "sqlite_files",

@@ -1,4 +1,7 @@
-"""Rate limits, counted in memory or in Redis: never on disk, and under a hash of the visitor or the address."""
+"""Rate limits, counted in memory or in Redis: never on disk, and under a hash of the visitor or the address.
+
+`redis_limits` counts in Redis.
+"""
 
 import asyncio
 import math
@@ -8,20 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from limits import RateLimitItemPerSecond
-from limits.storage import Storage
-from limits.strategies import MovingWindowRateLimiter
-
 from gna import log, tokens
-from gna.errors import CannotStart
 
 logger = log.get(__name__)
 
 # A visitor does not wait for a Redis that hangs.
 PATIENCE = 1.0
 SWEEP_SECONDS = 30.0
-# The clocks of two servers that share one Redis differ by less than this.
-SKEW_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -88,36 +84,13 @@ class MemoryCounter:
         self._expiries = {key: expiries for key, expiries in self._expiries.items() if expiries[-1] > now}
 
 
-class RedisCounter:
-    """Counts for all processes that share one Redis, by the time of day, the only clock that they share."""
-
-    def __init__(self, url: str) -> None:
-        self._limiter = MovingWindowRateLimiter(_redis(url))
-
-    def spend(self, allowance: Allowance, who: str) -> Verdict:
-        """Use up one of the times, if there is one left."""
-        item = RateLimitItemPerSecond(allowance.times, allowance.seconds, namespace="gna")
-        verdict = self._hit(item, allowance, who)
-        if verdict.reset > allowance.seconds + SKEW_SECONDS:
-            # Counted before the clock was set back. It would count until the clock is there again: begin anew.
-            self._limiter.clear(item, allowance.name, who)
-            verdict = self._hit(item, allowance, who)
-        return verdict
-
-    def _hit(self, item: RateLimitItemPerSecond, allowance: Allowance, who: str) -> Verdict:
-        allowed = self._limiter.hit(item, allowance.name, who)
-        window = self._limiter.get_window_stats(item, allowance.name, who)
-        wait = window.reset_time - time.time()
-        return Verdict(allowed, window.remaining, max(1, math.ceil(wait)))
-
-
 class Limits:
     """Counts who asked for what. While Redis is away, each process counts by itself."""
 
     def __init__(self, redis_url: str | None = None, key: str = "", tick: Callable[[], float] = time.monotonic) -> None:
         self._key = key.encode()
         self._here: Counter = MemoryCounter(tick)
-        self._shared: Counter | None = RedisCounter(redis_url) if redis_url else None
+        self._shared: Counter | None = _redis_counter(redis_url) if redis_url else None
         self._away_until = 0.0
 
     async def spend(self, allowance: Allowance, who: str) -> Verdict:
@@ -133,14 +106,8 @@ class Limits:
         return self._here.spend(allowance, who)
 
 
-def _redis(url: str) -> Storage:
-    # Imported late: most servers have no Redis.
-    from limits.errors import ConfigurationError
-    from limits.storage import RedisStorage
+def _redis_counter(url: str) -> Counter:
+    # Imported late: `limits` costs a server without Redis 1.8 MB.
+    from gna.redis_limits import RedisCounter
 
-    if url.startswith("unix:"):
-        url = f"redis+{url}"
-    try:
-        return RedisStorage(url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE)
-    except ConfigurationError:
-        raise CannotStart("REDIS_URL is set but the client is missing: pip install 'gna[redis]'") from None
+    return RedisCounter(url)

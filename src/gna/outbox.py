@@ -112,7 +112,7 @@ for _name, _columns, _status in (
     ("idx_messages_given_up", (messages.c.mailing_id,), "status = 'failed_permanent'"),
     ("idx_messages_met", (messages.c.status, messages.c.id), f"status IN ({_met})"),
 ):
-    sa.Index(_name, *_columns, sqlite_where=sa.text(_status), postgresql_where=sa.text(_status))
+    sa.Index(_name, *_columns, sqlite_where=sa.text(_status))
 
 # What was given up and an admin may look at and send again.
 dead_letters = sa.Table(

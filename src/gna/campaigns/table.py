@@ -66,7 +66,7 @@ deliveries = sa.Table(
 d = deliveries.c
 _sending = "state = 'sending'"
 # The few that are under way are looked for every second, among all that ever were.
-sa.Index("idx_deliveries_sending", d.mailing_id, sqlite_where=sa.text(_sending), postgresql_where=sa.text(_sending))
+sa.Index("idx_deliveries_sending", d.mailing_id, sqlite_where=sa.text(_sending))
 sa.Index("idx_deliveries_started_at", d.started_at)
 is_sending = d.state == sa.literal_column("'sending'")
 

@@ -42,7 +42,7 @@ sa.Index("idx_subscribers_confirmation_token", _c.confirmation_token)
 sa.Index("idx_subscribers_magic_link_token", _c.magic_link_token)
 # Few ask for another address, and those who delete theirs must not wait until everybody was looked at.
 _asked = _c.pending_email.is_not(None)
-sa.Index("idx_subscribers_pending_email", sa.func.lower(_c.pending_email), sqlite_where=_asked, postgresql_where=_asked)
+sa.Index("idx_subscribers_pending_email", sa.func.lower(_c.pending_email), sqlite_where=_asked)
 
 # Confirmation tokens that did their work, for as long as they would have worked: a second click gets a friendly page.
 used_tokens = sa.Table(
@@ -75,7 +75,7 @@ suppressions = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
 )
 _left = sa.text("reason = 'unsubscribed'")
-sa.Index("idx_suppressions_left", suppressions.c.created_at, sqlite_where=_left, postgresql_where=_left)
+sa.Index("idx_suppressions_left", suppressions.c.created_at, sqlite_where=_left)
 
 # How often a confirmation mail to an address was asked for in the last hour: again a keyed hash of the address.
 confirmation_requests = sa.Table(
