@@ -1,6 +1,7 @@
-"""How fast `gna serve` starts on SQLite, and how much memory it holds when nothing happens.
+"""How fast `gna serve` starts on SQLite, how much memory it holds idle, and how fast `gna` answers.
 
-The peer is the least that a Python web server can be: Starlette and uvicorn with one route.
+The peers are the least that such programs can be in Python: Starlette and uvicorn with one route,
+and an import of Typer.
 """
 
 import statistics
@@ -17,8 +18,12 @@ from tests.running import Gna, resident, until
 from tests.servers import free_port
 
 ROUNDS = 5
-START_LIMIT, MEMORY_LIMIT = 2.0, 90.0
+# Seconds and megabytes.
+START_LIMIT = 1.0
+MEMORY_LIMIT = 80.0
+ANSWER_LIMIT = 0.25
 SETTLED = 2.0
+ANSWERS = ("--version", "--help")
 PEER = """
 import sys, uvicorn
 from starlette.applications import Starlette
@@ -39,24 +44,50 @@ class Reading:
 
 
 def main() -> None:
-    """Print both, beside their limits and the peer."""
-    first, ours, peers = [], [], []
+    """Print each figure beside its limit and its peer."""
+    _serve()
+    _answer()
+
+
+def _serve() -> None:
+    first, again, peers = [], [], []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
             first.append(_gna(Path(folder)))
-            ours.append(_gna(Path(folder)))
+            again.append(_gna(Path(folder)))
         peers.append(_peer())
-    print(f"gna serve on SQLite, median of {ROUNDS}; the peer is a bare Starlette server, measured in between")
-    for name, readings in (("new database", first), ("start again", ours)):
-        _print(name, "start", "s", START_LIMIT, [r.start for r in readings], [r.start for r in peers])
-        _print(name, "idle memory", "MB", MEMORY_LIMIT, [r.memory for r in readings], [r.memory for r in peers])
+    print(f"gna serve on SQLite, median of {ROUNDS}; the peer is a bare Starlette server")
+    for name, readings in (("new database", first), ("start again", again)):
+        starts = [reading.start for reading in readings]
+        _print(name, "start", "s", START_LIMIT, starts, [peer.start for peer in peers])
+        memory = [reading.memory for reading in readings]
+        _print(name, "idle memory", "MB", MEMORY_LIMIT, memory, [peer.memory for peer in peers])
+
+
+def _answer() -> None:
+    print(f"gna, median of {ROUNDS}; the peer is an import of Typer")
+    for argument in ANSWERS:
+        ours, peers = [], []
+        for _ in range(ROUNDS):
+            ours.append(_seconds("-m", "gna", argument))
+            peers.append(_seconds("-c", "import typer"))
+        _print(f"gna {argument}", "answer", "s", ANSWER_LIMIT, ours, peers)
+
+
+def _seconds(*arguments: str) -> float:
+    """How long Python takes for this, from its start to its end."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
 
 
 def _print(name: str, what: str, unit: str, limit: float, ours: list[float], peers: list[float]) -> None:
-    mine, peer = statistics.median(ours), statistics.median(peers)
-    verdict = "within" if mine < limit else "OVER"
+    mine = statistics.median(ours)
+    peer = statistics.median(peers)
+    verdict = "within" if mine <= limit else "OVER"
     print(
-        f"  {name:<13} {what:<12} {mine:6.2f} {unit:<2}  {verdict} the limit of {limit:g} {unit} ({mine / limit:.2f});"
+        f"  {name:<13} {what:<12} {mine:6.2f} {unit:<2}"
+        f"  {verdict} the limit of {limit:g} {unit} ({mine / limit:.2f});"
         f"  {mine / peer:.1f} times the peer's {peer:.2f} {unit}"
     )
 

@@ -16,7 +16,10 @@ SKEW_SECONDS = 5.0
 
 
 class RedisCounter:
-    """Counts for all processes that share one Redis, by the time of day, the only clock that they share."""
+    """Counts for all processes that share one Redis.
+
+    The window moves with the time of day, which is the only clock that they share.
+    """
 
     def __init__(self, url: str) -> None:
         self._limiter = MovingWindowRateLimiter(_redis(url))
@@ -26,7 +29,7 @@ class RedisCounter:
         item = RateLimitItemPerSecond(allowance.times, allowance.seconds, namespace="gna")
         verdict = self._hit(item, allowance, who)
         if verdict.reset > allowance.seconds + SKEW_SECONDS:
-            # Counted before the clock was set back. It would count until the clock is there again: begin anew.
+            # Counted before the clock was set back, and valid until the clock is there again.
             self._limiter.clear(item, allowance.name, who)
             verdict = self._hit(item, allowance, who)
         return verdict

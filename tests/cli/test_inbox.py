@@ -344,12 +344,6 @@ def read(screen: int) -> Iterator[str]:
             yield piece.decode(errors="replace")
 
 
-def test_a_command_starts_without_what_only_the_inbox_needs() -> None:
-    heavy = "imaplib selectolax publicsuffixlist keyring rich.table gna.inbox.scan gna.inbox.methods gna.inbox.offers"
-    code = f"import sys, gna.cli.main; print([name for name in {heavy.split()} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
 class TestScreen:
     def test_a_sender_cannot_speak_to_the_terminal(self, gna: Run, db: Database, account: int) -> None:
         way = a_way(f"https://shop.example/{EVIL}", warnings=(EVIL,), error=EVIL, to=EVIL, subject=EVIL)

@@ -25,6 +25,16 @@ def test_a_command_imports_no_other() -> None:
     assert loaded_by("migrate --help", "gna.cli.migrate", *others) == ["gna.cli.migrate"]
 
 
+def test_a_server_does_not_carry_what_it_may_never_use() -> None:
+    databases = ("sqlalchemy.dialects.postgresql", "psycopg", "limits", "redis", "alembic")
+    inbox = ("imaplib", "publicsuffixlist", "keyring", "gna.inbox.scan", "gna.inbox.methods")
+    pages = ("rich", "babel", "mjml", "css_inline", "feedparser", "gna.web.pages.admin.routes")
+    modules = ("gna.web.app", *databases, *inbox, *pages)
+    code = f"import sys, gna.cli.serve; print(*[name for name in {modules} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["gna.web.app"]
+
+
 def loaded_by(arguments: str, *modules: str) -> list[str]:
     """Which of these modules `gna` has loaded when it ends."""
     code = f"""

@@ -39,11 +39,10 @@ class LazyCommand(TyperCommand):
 
 @cache
 def _import_without_gc(module: str) -> Any:
-    """Import a command's module.
+    """Import a command's module while the garbage collector is off.
 
-    The collector is off meanwhile: it finds next to nothing in new modules, and took 0.2 of the
-    0.9 s of CPU time in which `gna serve` was imported. What is imported is frozen, or the next
-    collection would look at all of it. `start.settle_down` looks once, for a server.
+    The collector took 0.2 of the 0.9 s of CPU time in which `gna serve` was imported, to free
+    0.4 MB. What is imported stays out of later collections, or the next one would take 0.1 s.
     """
     gc.disable()
     try:
