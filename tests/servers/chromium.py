@@ -1,4 +1,4 @@
-"""Chromium from the system, driven by Playwright. Debian: `apt install chromium`."""
+"""Chromium from the system, driven by Playwright. Debian: `apt install chromium-headless-shell`."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ def find() -> Path | None:
 
 def why_missing() -> str | None:
     """Return what to install before Chromium can run, or None if it can."""
-    return None if find() else "Chromium is not installed: apt install chromium"
+    return None if find() else "Chromium is not installed: apt install chromium-headless-shell"
 
 
 def launch(playwright: Playwright) -> Browser:

@@ -296,7 +296,7 @@ def test_a_missing_server_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(dovecot, "BINARY", nowhere)
     monkeypatch.setattr(postfix, "MASTER", nowhere)
     monkeypatch.setattr(postfix, "SINK", nowhere)
-    assert chromium.why_missing() == "Chromium is not installed: apt install chromium"
+    assert chromium.why_missing() == "Chromium is not installed: apt install chromium-headless-shell"
     assert dovecot.why_missing() == "Dovecot is not installed: apt install dovecot-imapd"
     assert postfix.why_missing() == "Postfix is not installed: apt install postfix"
     assert postfix.why_sink_missing() == "smtp-sink is not installed: apt install postfix"
