@@ -77,7 +77,8 @@ def create_app(ground: Ground, engine: Engine | None = None) -> FastAPI:
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     errors.install(app)
     for router in ROUTERS:
-        app.include_router(router)
+        # `include_router` would analyse every route once more, at the first request of each application.
+        app.router.routes.extend(router.routes)
     app.router.routes.append(Late())
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_middleware(AdminGate, settings=ground.settings)
