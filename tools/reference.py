@@ -51,7 +51,7 @@ def commands() -> str:
 def _commands(prefix: str, group: TyperGroup) -> list[str]:
     lines = []
     for name, listed in group.commands.items():
-        command = listed.load() if isinstance(listed, LazyCommand) else listed
+        command = listed.command if isinstance(listed, LazyCommand) else listed
         if isinstance(command, TyperGroup):
             lines += _commands(f"{prefix} {name}", command)
         else:

@@ -9,7 +9,7 @@ from gna.cli.main import COMMANDS
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_the_help_in_the_list_is_that_of_the_command(command: LazyCommand) -> None:
-    loaded = command.load()
+    loaded = command.command
     assert command.help == loaded.help
     assert command.get_short_help_str(200) == loaded.get_short_help_str(200)
 

@@ -1,7 +1,7 @@
 """Commands that are imported when they are called: listing them all costs no import of any."""
 
 import gc
-from functools import cache
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -20,8 +20,9 @@ class LazyCommand(TyperCommand):
         super().__init__(name=name, help=help)
         self._target = target
 
-    def load(self) -> TyperCommand | TyperGroup:
-        """Import the command itself."""
+    @cached_property
+    def command(self) -> TyperCommand | TyperGroup:
+        """The command itself, imported at the first look."""
         module, _, name = self._target.partition(":")
         target = getattr(_import_without_gc(module), name)
         if isinstance(target, typer.Typer):
@@ -34,10 +35,9 @@ class LazyCommand(TyperCommand):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the arguments as the command itself; Typer calls this for the command that runs."""
-        return self.load().make_context(*args, **kwargs)
+        return self.command.make_context(*args, **kwargs)
 
 
-@cache
 def _import_without_gc(module: str) -> Any:
     """Import a command's module while the garbage collector is off.
 
