@@ -22,6 +22,9 @@ from tests.desk import Desk
 from tests.running import Gna, until
 from tests.servers.web import Web
 
+# What a `gna` of its own reads is read apart all the same: in TestFeedMonitoring.
+pytestmark = pytest.mark.usefixtures("readings")
+
 ADMIN = "admin@example.org"
 READER = "ana@example.org"
 
