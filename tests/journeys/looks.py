@@ -6,11 +6,11 @@ from axe_playwright_python.sync_playwright import Axe, AxeResults
 from playwright.sync_api import Page
 
 AXE = Axe()
-# Of the rules that axe leaves off: who says the words on a button must reach it by them (WCAG 2.5.3).
 # Each theme once and each layout once. Colours do not depend on the width, and the layout does not
 # depend on the theme, so the two other combinations would find nothing new.
 LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1200), ("dark", 390))
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Of the rules that axe leaves off: who says the words on a button must reach it by them (WCAG 2.5.3).
 OPTIONS = {"resultTypes": ["violations"], "rules": {"label-content-name-mismatch": {"enabled": True}}}
 
 

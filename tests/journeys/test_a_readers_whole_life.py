@@ -13,9 +13,7 @@ from gna.db import Database
 from gna.subscribers.lists import Leaving
 from gna.subscribers.table import subscribers
 from tests import asking
-from tests.conftest import Databases
 from tests.factories import count, the_subscriber
-from tests.journeys.looks import accessible
 from tests.running import Gna, until
 
 Look = Callable[[Page], None]
@@ -131,12 +129,6 @@ def reader(browser: Browser) -> Iterator[Callable[..., Reader]]:
     for somebody in readers:
         somebody.context.close()
     assert not (said := [text for somebody in readers for text in somebody.complaints]), f"The browser: {said}"
-
-
-@pytest.fixture
-def look(databases: Databases) -> Look:
-    """Tries a page in all its looks; with one database, for pages do not show which one it is."""
-    return accessible if databases.kind == "sqlite" else lambda _: None
 
 
 def test_from_a_form_on_a_blog_to_goodbye(

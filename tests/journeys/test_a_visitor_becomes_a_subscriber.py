@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from gna.db import Database
 from tests import asking
 from tests.factories import the_subscriber
-from tests.journeys.looks import accessible
 from tests.running import Gna, until
 
 
@@ -37,26 +36,26 @@ def test_with_nothing_but_http(start: Callable[..., Gna], database_url: str) -> 
 
 
 def test_in_a_browser_on_every_page_without_a_violation(
-    start: Callable[..., Gna], database_url: str, page: Page
+    start: Callable[..., Gna], database_url: str, page: Page, look: Callable[[Page], None]
 ) -> None:
     gna = start(DATABASE_URL=database_url)
     page.goto(gna.url)
-    accessible(page)
+    look(page)
     page.get_by_label("Email").fill("ana@example.org")
     page.get_by_label("Name").fill("Ana")
     page.get_by_role("button", name="Subscribe").click()
     expect(page.get_by_role("heading")).to_have_text("Check your inbox")
-    accessible(page)
+    look(page)
     until(lambda: link_in_mailbox(gna), within=5)
     page.goto(f"{gna.url}/admin/mailbox")
-    accessible(page)
+    look(page)
     mail = page.frame_locator("iframe")
     with page.context.expect_page() as opened:
         mail.get_by_role("link", name="Confirm my subscription").click()
     expect(opened.value.get_by_role("heading")).to_have_text("You are in")
-    accessible(opened.value)
+    look(opened.value)
     page.goto(f"{gna.url}/docs")
-    accessible(page)
+    look(page)
     page.goto(f"{gna.url}/admin/mailbox")
     expect(page.get_by_role("heading", name="Mailbox")).to_be_visible()
 

@@ -14,7 +14,6 @@ from gna.campaigns import writing
 from gna.campaigns.writing import Wish
 from gna.db import Database
 from tests import asking
-from tests.conftest import Databases
 from tests.desk import Desk
 from tests.factories import readers
 from tests.journeys.looks import accessible
@@ -34,12 +33,6 @@ def gna(start: Callable[..., Gna], database_url: str) -> Gna:
 def desk(gna: Gna, db: Database) -> Iterator[Desk]:
     with httpx2.Client(base_url=gna.url, timeout=30, verify=False) as client:
         yield Desk(client, db)
-
-
-@pytest.fixture
-def look(databases: Databases) -> Callable[[Page], None]:
-    """Tries a page in all its looks; with one database, for pages do not show which one it is."""
-    return accessible if databases.kind == "sqlite" else lambda _: None
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from playwright.sync_api import Page, expect
 
 from gna.db import Database
 from tests.factories import readers
-from tests.journeys.looks import accessible
 from tests.running import Gna, until
 
 WORD = "Donaudampfschifffahrtsgesellschaft" * 9
@@ -32,24 +31,24 @@ def publish(gna: Gna, page: Page, subject: str, body: str) -> str:
 
 
 def test_in_a_browser_without_a_violation_and_nothing_scrolls_sideways(
-    start: Callable[..., Gna], database_url: str, db: Database, page: Page
+    start: Callable[..., Gna], database_url: str, db: Database, page: Page, look: Callable[[Page], None]
 ) -> None:
     gna = start(DATABASE_URL=database_url)
     readers(db, 1)
     page.goto(f"{gna.url}/archive")
-    accessible(page)
+    look(page)
     plain = publish(gna, page, "Plain", "<h1>Hello</h1><p>Text, and <a href='https://example.org'>a link</a></p>")
     wide = publish(gna, page, WORD[:250], WIDE)
     publish(gna, page, HEBREW, f"<p>{HEBREW}</p>")
     page.reload()
-    accessible(page)
+    look(page)
     page.get_by_role("link", name=WORD[:250]).click()
     expect(page).to_have_url(wide)
-    accessible(page)
+    look(page)
     assert max(page.evaluate(WIDTHS)) <= 390
     page.get_by_role("link", name="Older").click()
     expect(page).to_have_url(plain)
-    accessible(page)
+    look(page)
     page.get_by_role("textbox", name="Email").fill("ana@example.org")
     page.get_by_role("button", name="Subscribe").click()
     expect(page.get_by_role("heading")).to_have_text("Check your inbox")

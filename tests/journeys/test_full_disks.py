@@ -8,9 +8,9 @@ from pathlib import Path
 from gna.db import Database
 from gna.delivery import mailings
 from tests import asking
-from tests.cli.test_commands import gna as command
 from tests.disks import SmallDisk, small_disk
 from tests.factories import a_mailing
+from tests.forking import gna as command
 from tests.running import Gna, until
 from tests.servers.postgres import Postgres
 from tests.servers.smtp import ScriptedSmtp
