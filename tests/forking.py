@@ -2,7 +2,7 @@
 
 Importing takes most of the CPU time of a start, and the tests start hundreds. A fork has its own
 process id, environment, folder and log, is killed like any other, and shares nothing that it writes.
-`tests/cli/test_commands.py`, `tests/test_rehearsal.py` and `bench/` start the interpreter itself.
+`tests/cli/test_lazy.py`, `tests/test_rehearsal.py` and `bench/` start the interpreter itself.
 """
 
 import multiprocessing
@@ -11,22 +11,14 @@ import runpy
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-PRELOADED = (
-    "__main__",
-    "gna.cli.serve",
-    "gna.cli.server",
-    "gna.cli.worker",
-    "tests.dying",
-    "uvicorn.loops.uvloop",
-)
-
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(list(PRELOADED))
+processes.set_forkserver_preload(["__main__", "tests.preloaded"])
 
 
 class ForkedProcess:
@@ -39,11 +31,12 @@ class ForkedProcess:
         *,
         folder: Path,
         environ: Mapping[str, str],
-        log: Path,
+        stdout: Path,
+        stderr: Path,
     ) -> None:
         self._process = processes.Process(
             target=_run_module,
-            args=(module, [*arguments], folder, dict(environ), log),
+            args=(module, [*arguments], folder, dict(environ), stdout, stderr),
             daemon=True,
         )
         self._process.start()
@@ -73,16 +66,43 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def _run_module(module: str, arguments: list[str], folder: Path, environ: dict[str, str], log: Path) -> None:
+def gna(folder: Path, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+    """Run `gna` in a folder, with nothing inherited but the search path."""
+    inherited = {"PATH": os.environ["PATH"], "COLUMNS": "200"}
+    with tempfile.TemporaryDirectory() as outputs:
+        stdout = Path(outputs, "stdout")
+        stderr = Path(outputs, "stderr")
+        process = ForkedProcess(
+            "gna",
+            arguments,
+            folder=folder,
+            environ=inherited | environ,
+            stdout=stdout,
+            stderr=stderr,
+        )
+        try:
+            code = process.wait(60)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(arguments, code, stdout.read_text(), stderr.read_text())
+
+
+def _run_module(
+    module: str,
+    arguments: list[str],
+    folder: Path,
+    environ: dict[str, str],
+    stdout: Path,
+    stderr: Path,
+) -> None:
     """Become what `python -m MODULE ARGUMENTS` is."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()
-    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    for number, file in ((1, stdout), (2, stderr)):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644), number)
     sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

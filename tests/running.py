@@ -18,7 +18,7 @@ from tests import asking
 from tests.forking import ForkedProcess
 from tests.servers import free_port
 
-INHERITED = ("PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE")
+INHERITED = ("PATH", "HOME", "LANG")
 
 
 class Gna:
@@ -104,7 +104,8 @@ class ForkedGna(Gna):
             self._arguments,
             folder=self.folder,
             environ=self._environ,
-            log=self.log,
+            stdout=self.log,
+            stderr=self.log,
         )
 
 

@@ -14,10 +14,10 @@ from gna.migrations import migrate
 from gna.outbox import Status
 from gna.provider_history import RecordedProvider, provider_history, record, why_no_rehearsal
 from gna.providers.protocol import Accepted, Outcome
-from tests.cli.test_commands import gna
 from tests.conftest import Databases
 from tests.factories import NOW, a_message
 from tests.fakes import FakeProvider
+from tests.forking import gna
 from tests.running import Gna, until
 from tests.servers.smtp import ScriptedSmtp
 

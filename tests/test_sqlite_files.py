@@ -1,6 +1,8 @@
 """What is left of a publication is not begun anew, and a start that can write nothing says so in one sentence."""
 
+import os
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,8 +11,8 @@ import pytest
 from gna.db import Database
 from gna.errors import CannotStart, DatabaseAway
 from gna.migrations import migrate
-from tests.cli.test_commands import gna, run
 from tests.disks import bound_by_modes, small_disk
+from tests.forking import gna
 
 COMMANDS = (("serve", "--port", "0"), ("worker",), ("migrate",))
 
@@ -146,7 +148,14 @@ def test_what_may_not_be_written_is_one_sentence(publication: Path, which: str, 
     modes[closed] = 0o555 if which == "folder" else 0o444
     for path, mode in modes.items():
         path.chmod(mode)
-    done = run(folder, [*prefix, sys.executable, "-m", "gna", *command], {})
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "gna", *command],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     folder.chmod(0o755)
     assert done.returncode == 1, done
     assert "cannot be written" in done.stderr or "Nothing can be written" in done.stderr

@@ -1,8 +1,7 @@
-import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,30 +13,13 @@ from gna import __version__
 from gna.db import Database
 from gna.migrations import HEAD
 from tests.conftest import Databases
+from tests.forking import gna
 from tests.issuer import URL, Issuer
 from tests.running import Gna
 from tests.servers import free_port
 from tests.servers.dns import Dns
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.valkey import Valkey
-
-
-def gna(folder: Path, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a folder of its own, with nothing inherited but the search path."""
-    return run(folder, [sys.executable, "-m", "gna", *arguments], environ)
-
-
-def run(folder: Path, command: Sequence[str], environ: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-    """Run any command in a folder of its own, with nothing inherited but the search path."""
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1", **environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_a_wrong_setting_is_one_sentence_and_no_traceback(tmp_path: Path) -> None:
@@ -218,7 +200,8 @@ def test_check_notices_what_is_missing_and_misspelt(tmp_path: Path) -> None:
 
 
 def test_the_version_is_said(tmp_path: Path) -> None:
-    assert gna(tmp_path, "--version").stdout == f"gna {__version__}\n"
+    command = [sys.executable, "-m", "gna", "--version"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout == f"gna {__version__}\n"
 
 
 @pytest.mark.parametrize("command", ["serve", "worker", "migrate", "check"])

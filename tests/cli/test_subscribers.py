@@ -4,11 +4,12 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests import forking
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -18,14 +19,7 @@ def gna(database_url: str, tmp_path: Path) -> Run:
     """Runs a command on a database of its own."""
 
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "gna", "subscribers", *arguments],
-            cwd=tmp_path,
-            env={"DATABASE_URL": database_url, "PATH": "/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        return forking.gna(tmp_path, "subscribers", *arguments, DATABASE_URL=database_url)
 
     return run
 
