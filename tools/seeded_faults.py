@@ -1,9 +1,8 @@
 """`python -m tools.seeded_faults`: how many of the faults in `seeded_faults.json` the tests find.
 
 Each fault is written into `src/`, the tests nearest to it run until one fails, and the file is
-restored. What they miss is written into `src/` all at once for one run of the whole suite; a test
-that fails there is printed for a person to tell which fault it found. A checkout tries one fault at
-a time, so that several share the work with `--part 1/2`.
+restored. Faults that these miss are written into `src/` all at once for one run of the whole suite.
+Then each of them alone faces the tests that failed there; this is repeated while it finds any.
 """
 
 import argparse
@@ -35,59 +34,54 @@ class Fault:
     difficulty: str
 
     @property
-    def nearest_tests(self) -> list[list[str]]:
-        """Groups of tests in the order in which they run: those of its package that import it come first."""
+    def nearest_tests(self) -> list[str]:
+        """The tests of its package that import it, or else all tests of its package."""
         module = Path(self.file).stem
         package = Path(self.file).parts[2]
         imports = re.compile(rf"gna\.{package}\b.*\b{module}\b")
-        files = sorted(ROOT.glob(f"tests/{package}/**/test_*.py")) + sorted(ROOT.glob("tests/seeds/test_*.py"))
+        files = sorted(ROOT.glob(f"tests/{package}/**/test_*.py"))
         importing = [str(file.relative_to(ROOT)) for file in files if imports.search(file.read_text())]
-        others = [f"tests/{package}", "tests/seeds"]
-        return [importing, others] if importing else [others]
+        return importing or [f"tests/{package}"]
 
 
 def main() -> None:
     """Print for each fault whether a test found it, and which."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*", help="Only these faults.")
-    parser.add_argument("--part", default="1/1", help="Of so many parts, this one: 1/2, 2/2.")
+    parser.add_argument("--whole", action="store_true", help="Begin with the whole suite.")
     parser.add_argument("--workers", default="4", help="Processes that run the whole suite.")
     options = parser.parse_args()
-    part, parts = map(int, options.part.split("/"))
     faults = [Fault(**fault) for fault in json.loads(FAULTS.read_text())]
     if options.ids:
         faults = [fault for fault in faults if fault.id in options.ids]
-    missed = []
-    mine = faults[part - 1 :: parts]
-    for fault in mine:
-        began = time.monotonic()
-        test = _find(fault)
-        seconds = time.monotonic() - began
-        print(f"{fault.id:<16} {seconds:5.0f} s  {test or 'MISSED: ' + fault.what}", flush=True)
-        if test is None:
-            missed.append(fault)
+    missed = faults if options.whole else _missed_by(faults)
+    while missed:
+        print(f"Now the whole suite, with {len(missed)} faults at once.", flush=True)
+        with ExitStack() as stack:
+            for fault in missed:
+                stack.enter_context(_seeded(fault))
+            failing = _failures(["tests"], options.workers, 10 * TIMEOUT_SECONDS)
+        print(f"{len(failing)} tests fail.", flush=True)
+        still_missed = _missed_by(missed, failing) if failing else missed
+        if still_missed == missed:
+            break
+        missed = still_missed
     names = " ".join(fault.id for fault in missed) or "none"
-    print(f"{len(mine) - len(missed)} of {len(mine)} found by the tests nearest to them; missed: {names}")
-    if missed:
-        print("With all of these at once, these tests of the whole suite fail:")
-        print(*_failures_with_all(missed, options.workers), sep="\n")
+    print(f"{len(faults) - len(missed)} of {len(faults)} found; missed: {names}")
 
 
-def _find(fault: Fault) -> str | None:
-    """The first test near the fault that fails because of it."""
-    with _seeded(fault):
-        for tests in fault.nearest_tests:
-            if failures := _failures([*tests, "--exitfirst"], "0", TIMEOUT_SECONDS):
-                return failures[0]
-    return None
-
-
-def _failures_with_all(faults: Sequence[Fault], workers: str) -> list[str]:
-    """The tests that fail with all these faults; none means that no test finds any of them."""
-    with ExitStack() as stack:
-        for fault in faults:
-            stack.enter_context(_seeded(fault))
-        return _failures(["tests"], workers, 10 * TIMEOUT_SECONDS)
+def _missed_by(faults: Sequence[Fault], tests: Sequence[str] = ()) -> list[Fault]:
+    """Print which test, of these or the nearest, finds each fault alone; return those that none finds."""
+    missed = []
+    for fault in faults:
+        began = time.monotonic()
+        with _seeded(fault):
+            found_by = _failures([*(tests or fault.nearest_tests), "--exitfirst"], "0", TIMEOUT_SECONDS)
+        seconds = time.monotonic() - began
+        print(f"{fault.id:<16} {seconds:5.0f} s  {found_by[0] if found_by else 'not found'}", flush=True)
+        if not found_by:
+            missed.append(fault)
+    return missed
 
 
 @contextmanager
@@ -113,8 +107,7 @@ def _failures(arguments: Sequence[str], workers: str, timeout: float) -> list[st
         return [f"{' '.join(arguments)}: not over after {timeout} s"]
     if result.returncode == 0:
         return []
-    lines = result.stdout.splitlines()
-    failures = [line[:150] for line in lines if line.startswith(("FAILED", "ERROR"))]
+    failures = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
     return failures or [f"exit code {result.returncode}"]
 
 
