@@ -1,18 +1,23 @@
 import asyncio
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
+from gna import ids
 from gna.db import Database, answers, insert, timed
 from gna.errors import CannotStart, DatabaseAway
 from gna.migrations import migrate
 from gna.subscribers.table import subscribers
+from gna.tables import metadata
 from tests.conftest import Databases
 from tests.factories import a_message, a_subscriber, count, the_subscriber
 from tests.servers.postgres import Postgres
@@ -304,3 +309,34 @@ def test_a_person_who_is_gone_is_gone_from_the_files_too(tmp_path: Path) -> None
     db.empty_log()
     assert not [file for file in tmp_path.iterdir() if b"vanishing.vera" in file.read_bytes()]
     db.close()
+
+
+def test_json_is_compared_with_values(db: Database) -> None:
+    attributes = {"city": "Cluj", "tags": ["a", "b"]}
+    with db.write() as tx:
+        a_subscriber(tx, attributes=attributes)
+    with db.read() as tx:
+        same = sa.select(subscribers.c.attributes).where(subscribers.c.attributes == attributes)
+        assert tx.scalars(same).all() == [attributes]
+        other = sa.select(subscribers.c.id).where(subscribers.c.attributes == {"city": "Iași"})
+        assert tx.scalars(other).all() == []
+
+
+def test_tables_that_are_made_one_by_one_keep_the_conditions_of_their_indexes(postgres: Postgres) -> None:
+    url = postgres.create_database(f"t{ids.new()}")
+    code = f"""
+from gna.db import Database
+from gna.tables import metadata
+with Database({url!r}).write() as tx:
+    for table in metadata.sorted_tables:
+        table.create(tx)
+"""
+    # In a process of its own: in this one, the conditions are known from other tests.
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '% WHERE %'").fetchone()
+    assert found is not None
+    declared = [index for table in metadata.tables.values() for index in table.indexes]
+    assert found[0] == sum(index.dialect_options["sqlite"]["where"] is not None for index in declared)
+    assert found[0] > 5
+    postgres.drop_database(url.rpartition("/")[2])

@@ -46,18 +46,17 @@ metadata = sa.MetaData(
 )
 
 
-@sa.event.listens_for(metadata, "before_create")
-def _limit_indexes(metadata: sa.MetaData, connection: Connection, **_: Any) -> None:
+@sa.event.listens_for(sa.Table, "before_create")
+def _limit_indexes(table: sa.Table, connection: Connection, **_: Any) -> None:
     """Give PostgreSQL the condition of each index that is declared with `sqlite_where`.
 
     Declared with `postgresql_where`, too, it would load PostgreSQL's part of SQLAlchemy everywhere.
     """
     if connection.dialect.name != "postgresql":
         return
-    for table in metadata.tables.values():
-        for index in table.indexes:
-            where = index.dialect_options["sqlite"]["where"]
-            index.dialect_options["postgresql"]["where"] = where
+    for index in table.indexes:
+        where = index.dialect_options["sqlite"]["where"]
+        index.dialect_options["postgresql"]["where"] = where
 
 
 BUSY_MS = 10_000
@@ -143,7 +142,9 @@ class Json(sa.TypeDecorator[Any]):
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
         """A key or an index into JSON is not JSON itself."""
-        return self.impl_instance.coerce_compared_value(op, value)
+        json = self.impl_instance
+        coerced = json.coerce_compared_value(op, value)
+        return self if coerced is json else coerced
 
 
 type_json = Json(none_as_null=True)
