@@ -24,15 +24,20 @@ SETTINGS = {
 # What a copy has in common with its template until something changes its schema or its settings.
 FINGERPRINT = """
 SELECT
-  (SELECT md5(string_agg(format('%s %s %s', oid, relname, relnatts), ',' ORDER BY oid))
+  (SELECT md5(string_agg(concat_ws(' ', oid, relname, relnatts, relrowsecurity, relforcerowsecurity, relacl,
+                                   reloptions), ',' ORDER BY oid))
      FROM pg_class WHERE oid >= 16384),
-  (SELECT md5(string_agg(format('%s %s %s', attrelid, attnum, attname), ',' ORDER BY attrelid, attnum))
+  (SELECT md5(string_agg(concat_ws(' ', attrelid, attnum, attname, attnotnull, attgenerated, attacl), ','
+                         ORDER BY attrelid, attnum))
      FROM pg_attribute WHERE attrelid >= 16384 AND NOT attisdropped),
+  (SELECT md5(string_agg(concat_ws(' ', oid, pg_get_expr(adbin, adrelid)), ',' ORDER BY oid)) FROM pg_attrdef),
   (SELECT count(*) FROM pg_constraint),
-  (SELECT count(*) FROM pg_trigger),
+  (SELECT md5(string_agg(concat_ws(' ', oid, tgenabled), ',' ORDER BY oid)) FROM pg_trigger),
+  (SELECT count(*) FROM pg_rewrite),
   (SELECT count(*) FROM pg_proc),
   (SELECT count(*) FROM pg_namespace WHERE nspname NOT LIKE 'pg_temp%' AND nspname NOT LIKE 'pg_toast%'),
   (SELECT version_num FROM alembic_version),
+  (SELECT datconnlimit FROM pg_database WHERE datname = current_database()),
   (SELECT count(*) FROM pg_db_role_setting AS setting JOIN pg_database AS one ON one.oid = setting.setdatabase
      WHERE one.datname = current_database())
 """
@@ -45,14 +50,20 @@ DO $$
 DECLARE
   name text;
   has_rows boolean;
+  advanced regclass;
 BEGIN
   FOR name IN
     SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'
   LOOP
     EXECUTE format('SELECT EXISTS (SELECT FROM %I)', name) INTO has_rows;
     IF has_rows THEN
-      EXECUTE format('TRUNCATE %I RESTART IDENTITY CASCADE', name);
+      EXECUTE format('TRUNCATE %I CASCADE', name);
     END IF;
+  END LOOP;
+  FOR advanced IN
+    SELECT format('%I.%I', schemaname, sequencename)::regclass FROM pg_sequences WHERE last_value IS NOT NULL
+  LOOP
+    EXECUTE format('ALTER SEQUENCE %s RESTART', advanced);
   END LOOP;
 END $$
 """

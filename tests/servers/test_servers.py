@@ -15,6 +15,7 @@ import pytest
 import redis
 from playwright.sync_api import sync_playwright
 
+from gna import ids
 from tests.servers import HOST, NOBODY, Server, ServerFailedError, chromium, dovecot, postfix, wait_until
 from tests.servers.dovecot import Dovecot
 from tests.servers.postfix import Postfix, smtp_sink
@@ -306,3 +307,54 @@ def test_postfix_is_left_out_without_root(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(postfix, "MASTER", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert postfix.why_missing() == "Postfix needs root: run the tests as root"
+
+
+class TestEmptiedDatabases:
+    @pytest.fixture
+    def template(self, postgres: Postgres) -> Iterator[str]:
+        name = f"t{ids.new()}"
+        url = postgres.create_database(name)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE alembic_version (version_num text)")
+            connection.execute("CREATE TABLE people (id int GENERATED ALWAYS AS IDENTITY, name text)")
+        yield name
+        postgres.drop_database(name)
+
+    @pytest.fixture
+    def used(self, postgres: Postgres, template: str) -> Iterator[str]:
+        url = postgres.create_database(f"t{ids.new()}", template=template)
+        yield url
+        postgres.drop_database(url.rpartition("/")[2])
+
+    @pytest.mark.parametrize("deleted", [False, True])
+    def test_have_no_rows_and_number_from_one(
+        self, postgres: Postgres, template: str, used: str, deleted: bool
+    ) -> None:
+        with psycopg.connect(used) as connection:
+            connection.execute("INSERT INTO people (name) VALUES ('Ana'), ('Bo')")
+            if deleted:
+                connection.execute("DELETE FROM people")
+        assert postgres.empty_database(used.rpartition("/")[2], like=template)
+        with psycopg.connect(used) as connection:
+            connection.execute("INSERT INTO people (name) VALUES ('Cy')")
+            assert connection.execute("SELECT * FROM people").fetchall() == [(1, "Cy")]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "ALTER TABLE people ALTER COLUMN name SET DEFAULT 'x'",
+            "ALTER TABLE people ALTER COLUMN name SET NOT NULL",
+            "ALTER TABLE people ENABLE ROW LEVEL SECURITY",
+            "ALTER TABLE people SET (autovacuum_enabled = off)",
+            "CREATE RULE nothing AS ON INSERT TO people DO INSTEAD NOTHING",
+            "GRANT SELECT ON people TO PUBLIC",
+            "CREATE TABLE more ()",
+            "DROP TABLE alembic_version",
+        ],
+    )
+    def test_are_not_used_again_if_anything_else_changed(
+        self, postgres: Postgres, template: str, used: str, change: LiteralString
+    ) -> None:
+        with psycopg.connect(used) as connection:
+            connection.execute(change)
+        assert not postgres.empty_database(used.rpartition("/")[2], like=template)
