@@ -14,7 +14,7 @@ REHEARSE = mkdir -p rehearsal && cd rehearsal && exec env $(EXPORTED:%=-u %) DAT
   DISABLE_AUTH=true PLATFORM_BASE_URL="http://127.0.0.1:$(PORT)" "$(CURDIR)/$(BIN)/gna"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test search check lint format types bench docs lock system clean
+.PHONY: help setup run demo test search collect lint format types bench docs lock system clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,12 +29,14 @@ demo: .venv/run.stamp ## fill the rehearsal with an example publication
 WORKERS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || echo 2))
 
 test: .venv/dev.stamp system lint ## install what the tests need, then lint, types and every test
-	@$(MAKE) --no-print-directory -j2 types collect
-	@HYPOTHESIS_STORAGE_DIRECTORY=.venv/hypothesis $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(MAKE) --no-print-directory -j2 types $(if $(ARGS),,collect)
+	@$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # The bytecode that this leaves in __pycache__ spares each worker 10 s.
 collect: .venv/dev.stamp ## import every test, which finds those that cannot be
-	@$(BIN)/pytest --collect-only -qq >/dev/null
+	@$(BIN)/pytest --collect-only -qq >.venv/collected || { cat .venv/collected; exit 1; }
+
+test collect search: export HYPOTHESIS_STORAGE_DIRECTORY = .venv/hypothesis
 
 search: .venv/dev.stamp ## let hypothesis look for new examples that break a test, with other examples in each run
 	@$(BIN)/pytest -q --hypothesis-profile=search --numprocesses $(WORKERS) $$(grep -rl "from hypothesis" tests --include='test_*.py') $(ARGS)

@@ -2,7 +2,8 @@
 
 Importing takes most of the CPU time of a start, and the tests start hundreds. A fork has its own
 process id, environment, folder and log, is killed like any other, and shares nothing that it writes.
-`tests/cli/test_lazy.py`, `tests/test_rehearsal.py` and `bench/` start the interpreter itself.
+Some tests start the interpreter itself: those of terminals and imports in `tests/cli/`, and
+`tests/test_rehearsal.py`. So does `bench/`.
 """
 
 import multiprocessing

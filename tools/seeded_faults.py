@@ -52,6 +52,8 @@ def main() -> None:
     parser.add_argument("--workers", default="4", help="Processes that run the whole suite.")
     options = parser.parse_args()
     faults = [Fault(**fault) for fault in json.loads(FAULTS.read_text())]
+    if unknown := set(options.ids) - {fault.id for fault in faults}:
+        parser.error(f"there is no fault {', '.join(sorted(unknown))}")
     if options.ids:
         faults = [fault for fault in faults if fault.id in options.ids]
     missed = faults if options.whole else _missed_by(faults)
@@ -105,10 +107,10 @@ def _failures(arguments: Sequence[str], workers: str, timeout: float) -> list[st
         result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return [f"{' '.join(arguments)}: not over after {timeout} s"]
-    if result.returncode == 0:
-        return []
-    failures = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
-    return failures or [f"exit code {result.returncode}"]
+    failures = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
+    if result.returncode and not failures:
+        sys.exit(f"pytest could not run:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
+    return failures
 
 
 if __name__ == "__main__":
