@@ -1,6 +1,8 @@
 """The publisher's step, where others change things between its look and its deed."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,10 +10,15 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from starlette.testclient import TestClient
 
-from gna.campaigns import publisher
+from gna import clock
+from gna.campaigns import finding, publish, publisher, writing
+from gna.campaigns.frame import frame_of
+from gna.campaigns.states import State
 from gna.campaigns.table import campaigns
+from gna.config import Settings
 from gna.db import Database
 from gna.delivery import retry
+from gna.errors import NotAllowedNow
 from tests.desk import Desk, Sums
 from tests.factories import the_subscriber
 
@@ -104,3 +111,52 @@ def test_who_leaves_before_a_retry_is_counted_as_skipped(
     desk.works()
     assert desk.got() == ["ana@example.org"]
     assert desk.sums(campaign) == Sums(2, sent=1, failure=0, skipped=1, remaining=0)
+
+
+@pytest.mark.parametrize("verb", [publish.send, partial(publish.schedule, at=None)])
+def test_what_was_prepared_before_somebody_saved_is_not_sent(
+    desk: Desk, db: Database, settings: Settings, verb: Callable[..., None]
+) -> None:
+    draft = desk.writes()
+    with db.read() as tx:
+        ready = publish.prepare(tx.execute(sa.select(campaigns)).one(), frame_of(settings))
+    assert desk.changes(draft, subject="Another").status_code == 200
+    with db.write() as tx, pytest.raises(NotAllowedNow):
+        verb(tx, ready, now=clock.now())
+    assert desk.sees(draft)["state"] == "draft"
+
+
+@pytest.mark.parametrize(("state", "total"), [(State.DRAFT, 2), (State.PUBLISHED, 1), (None, 3)])
+def test_a_search_within_a_state_counts_what_it_finds(
+    desk: Desk, db: Database, state: State | None, total: int
+) -> None:
+    published = desk.in_state("published")
+    for subject in (published["subject"], published["subject"], "Rain"):
+        desk.writes(subject=subject)
+    with db.read() as tx:
+        found = finding.find(tx, q=published["subject"], state=state, page=1, per_page=20)
+    assert found.total == len(found.items) == total
+
+
+def test_of_two_who_save_at_once_the_second_is_told(desk: Desk, db: Database) -> None:
+    draft = desk.writes()
+    with db.read() as tx:
+        seen = tx.scalar(sa.select(campaigns.c.updated_at))
+
+    def save(tx: Connection, subject: str) -> None:
+        writing.change(tx, draft["id"], writing.Wish({"subject": subject}), seen=seen, now=clock.now())
+
+    def save_later() -> None:
+        with db.write() as tx:
+            save(tx, "Second")
+
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as tx:
+            save(tx, "First")
+            second = pool.submit(save_later)
+            # It waits for the first; without a lock, it would read what stood there before.
+            with pytest.raises(TimeoutError):
+                second.result(0.3)
+        with pytest.raises(NotAllowedNow):
+            second.result(20)
+    assert desk.sees(draft)["subject"] == "First"

@@ -69,6 +69,14 @@ def test_claiming_counts_the_attempt_and_says_who_sends(db: Database) -> None:
     assert (row.status, row.claimed_by, row.attempt_count, row.last_attempt_at) == ("sending", "w1", 1, NOW)
 
 
+def test_a_message_with_an_address_of_its_own_goes_there_and_not_to_its_persons_address(db: Database) -> None:
+    with db.write() as tx:
+        person = a_subscriber(tx, email="old@example.org", activated=True)
+        a_message(tx, to="new@example.org", subscriber_id=person)
+    [message] = claimed(db)
+    assert message.to == "new@example.org"
+
+
 def test_what_is_claimed_is_not_claimed_again(db: Database) -> None:
     with db.write() as tx:
         a_message(tx)

@@ -18,6 +18,12 @@ def test_a_provider_may_be_away_for_a_day() -> None:
     assert sum(WAITS, timedelta()) > timedelta(hours=20)
 
 
+@pytest.mark.parametrize("attempt", range(1, len(WAITS) + 1))
+def test_every_wait_is_used(attempt: int) -> None:
+    decision = after_failure(Unknown("lost"), kind=Kind.CAMPAIGN, attempt=attempt, now=NOW)
+    assert decision == Retry(at=NOW + WAITS[attempt - 1], reason="lost")
+
+
 def test_it_gives_up_in_the_end() -> None:
     decision = after_failure(Unknown("lost"), kind=Kind.CAMPAIGN, attempt=len(WAITS) + 1, now=NOW)
     assert decision == GiveUp(f"Given up after {len(WAITS) + 1} attempts: lost", exhausted=True)

@@ -164,6 +164,30 @@ def test_a_claim_whose_answer_was_lost_is_made_again(
     assert len(provider.sent) == 1
 
 
+def test_results_whose_commit_was_not_acknowledged_are_counted_once(
+    db: Database, sender: Sender, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mailing = a_mailing(db, people=30)
+    transact = db.run
+    lost: list[int] = []
+
+    async def committed_but_not_told(action: Any, *args: Any) -> Any:
+        answer = await transact(action, *args)
+        results = args[0] if args else None
+        if results and not lost:
+            lost.append(len(results))
+            raise DatabaseAway("the connection broke in the commit")
+        return answer
+
+    monkeypatch.setattr(db, "run", committed_but_not_told)
+    run(sender)
+    with db.read() as tx:
+        sums = mailings.totals(tx, mailing)
+    assert lost
+    assert (sums.state, sums.audience, sums.sent, sums.failed, sums.left) == ("done", 30, 30, 0, 0)
+    assert len(provider.sent) == 30
+
+
 def test_a_mailing_goes_out_whole_and_leaves_only_its_sums(
     db: Database, sender: Sender, provider: FakeProvider
 ) -> None:

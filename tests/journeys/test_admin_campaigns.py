@@ -298,8 +298,15 @@ def by_smtp(server: ScriptedSmtp, start: Callable[..., Gna], database_url: str) 
 
 def shown(page: Page) -> dict[str, int]:
     """The sums on the page, read at one moment."""
-    script = "() => [...document.querySelectorAll('[data-sum]')].map(e => [e.dataset.sum, e.textContent])"
-    return {name.removesuffix("_count"): int(text.replace(",", "")) for name, text in page.evaluate(script)}
+    return bar(page)[1]
+
+
+def bar(page: Page) -> tuple[int | None, dict[str, int]]:
+    """How far the progress bar is, if there is one, and the sums at the same moment."""
+    script = """() => [document.querySelector('[data-progress] progress')?.value ?? null,
+        [...document.querySelectorAll('[data-sum]')].map(e => [e.dataset.sum, e.textContent])]"""
+    value, sums = page.evaluate(script)
+    return value, {name.removesuffix("_count"): int(text.replace(",", "")) for name, text in sums}
 
 
 def adds_up(sums: dict[str, int]) -> bool:
@@ -324,6 +331,8 @@ def test_it_is_sent_watched_paused_and_arrives(
         return 0 < moving[-1]["sent"] < 1200
 
     wait(page, moves, within=60)
+    done, sums = bar(page)
+    assert done == sums["audience"] - sums["remaining"]
     expect(page.locator("[data-pace]")).to_contain_text("per second")
     expect(page.get_by_role("link", name="Public page")).to_be_visible()
     expect(page.get_by_role("button", name="Take it out of the archive")).to_be_visible()

@@ -10,8 +10,9 @@ from gna.errors import Refused
 from gna.mail.address import Reach
 from gna.outbox import messages
 from gna.subscribers.confirm import Confirmed, confirm
+from gna.subscribers.lists import Leaving, leave
 from gna.subscribers.signup import SignUp, parse_nickname, subscribe
-from gna.subscribers.table import subscribers
+from gna.subscribers.table import GENERAL, subscribers
 from tests.factories import NOW, SITE, a_subscriber, count, the_subscriber
 
 LATER = NOW + timedelta(hours=1)
@@ -168,3 +169,13 @@ def test_a_nickname_is_trimmed_and_counted_in_code_points(typed: object, kept: s
 def test_other_nicknames_are_refused(typed: object) -> None:
     with pytest.raises(Refused, match="Nickname"):
         parse_nickname(typed)
+
+
+def test_who_left_the_list_and_awaits_a_new_address_keeps_the_link_of_that_change(db: Database) -> None:
+    with db.write() as tx:
+        a_subscriber(tx, activated=True, pending_email="new@example.org", confirmation_token="of the change")
+        leave(tx, Leaving("ana@example.org", GENERAL), now=NOW)
+    sign_up(db)
+    with db.read() as tx:
+        person = the_subscriber(tx, "ana@example.org")
+    assert (person.pending_email, person.confirmation_token) == ("new@example.org", "of the change")

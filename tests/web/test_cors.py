@@ -44,6 +44,11 @@ def test_a_preflight_of_another_site_is_refused(blog: TestClient, origin: str) -
     assert ALLOW not in answer.headers
 
 
+@pytest.mark.parametrize("headers", [{}, {"Origin": BLOG}, {"Origin": "https://evil.example"}])
+def test_no_cache_gives_one_sites_answer_to_another(blog: TestClient, headers: dict[str, str]) -> None:
+    assert "Origin" in blog.post("/api/subscribe", json={}, headers=headers).headers["Vary"]
+
+
 def test_a_preflight_spends_no_limit(blog: TestClient) -> None:
     for _ in range(10):
         blog.options("/api/subscribe", headers={"Origin": BLOG, **ASK})

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from gna import clock
@@ -73,7 +74,8 @@ class TestAdding:
     def test_a_feed_is_due_at_once_and_shown_whole(self, client: TestClient, db: Database, rung: list[str]) -> None:
         feed = add(client)
         assert feed.keys() >= CONTRACT
-        assert not feed.keys() & set(directory.HIDDEN)
+        private = {"claimed_until", "etag", "last_modified", "told_at", "hub_asked_at", "hub_secret"}
+        assert not feed.keys() & private
         assert (feed["url"], feed["active"], feed["mode"], feed["cadence"]) == (URL, True, "send", "every")
         assert (feed["configured"], feed["consecutive_failures"], feed["waiting"], feed["audience"]) == (
             False,
@@ -193,6 +195,16 @@ class TestChanging:
         moved.publishes("News", ago=timedelta())
         newsroom.works()
         assert [campaign["subject"] for campaign in newsroom.campaigns()] == ["News"]
+
+    def test_another_address_is_not_asked_with_what_the_old_one_told(
+        self, newsroom: Newsroom, blog: Blog, db: Database
+    ) -> None:
+        feed = add(newsroom.client, blog.url)
+        with db.write() as tx:
+            tx.execute(sa.update(table.feeds).values(etag='"1"', last_modified="Mon, 16 Nov 2026 10:00:00 GMT"))
+        change(newsroom.client, feed, url=f"{blog.url}?moved")
+        with db.read() as tx:
+            assert tx.execute(sa.select(table.feeds.c.etag, table.feeds.c.last_modified)).one() == (None, None)
 
     def test_its_own_address_again_changes_nothing(self, newsroom: Newsroom, blog: Blog) -> None:
         feed = check(newsroom.client, add(newsroom.client, blog.url))
