@@ -45,6 +45,7 @@ def test_in_a_browser_without_a_violation_and_nothing_scrolls_sideways(
     page.get_by_role("link", name=WORD[:250]).click()
     expect(page).to_have_url(wide)
     look(page)
+    page.set_viewport_size({"width": 390, "height": 800})
     assert max(page.evaluate(WIDTHS)) <= 390
     page.get_by_role("link", name="Older").click()
     expect(page).to_have_url(plain)
