@@ -6,15 +6,16 @@ import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
-# structlog would load all of rich for tracebacks that we never draw, 3 MB for nothing. It makes do without,
-# if rich cannot be imported in this moment.
-sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+# structlog loads these if it can, and works without: 3 MB of rich for tracebacks that we never draw, and 1 MB of
+# greenlet for loggers that we do not use. So it cannot import them now, and others can afterwards.
+UNUSED = [name for name in ("rich", "greenlet") if name not in sys.modules]
+sys.modules |= dict.fromkeys(UNUSED)  # type: ignore[arg-type]
 
 import structlog  # noqa: E402
 from structlog.typing import EventDict, Processor, WrappedLogger  # noqa: E402
 
-if sys.modules["rich"] is None:
-    del sys.modules["rich"]
+for name in UNUSED:
+    del sys.modules[name]
 
 from gna.errors import GnaError  # noqa: E402
 

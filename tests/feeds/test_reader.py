@@ -171,7 +171,6 @@ def test_the_child_carries_no_more_than_it_needs(monkeypatch: pytest.MonkeyPatch
     assert "gna.feeds.reading.parse" in carried
     assert not carried & {
         "sqlalchemy",
-        "fastapi",
         "starlette",
         "structlog",
         "pydantic",

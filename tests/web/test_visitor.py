@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI, Request
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from gna.db import Database
@@ -16,16 +19,15 @@ FORWARDED = "X-Forwarded-For"
 
 def seen(folder: Path, headers: list[tuple[str, str]], *, peer: str = "127.0.0.1", trusted: str = "127.0.0.1") -> str:
     """The name under which such a request is counted."""
-    app = FastAPI()
+
+    def home(request: Request) -> PlainTextResponse:
+        return PlainTextResponse(name_of(request))
+
+    app = Starlette(routes=[Route("/", home)])
     app.state.ground = Ground(
         settings_for("sqlite:///x.db", folder, TRUSTED_PROXIES=trusted), Database("postgresql://x")
     )
-
-    @app.get("/")
-    def home(request: Request) -> str:
-        return name_of(request)
-
-    return str(TestClient(app, client=(peer, 1)).get("/", headers=headers).json())
+    return str(TestClient(app, client=(peer, 1)).get("/", headers=headers).text)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from fastapi import Request, Response
 from starlette.datastructures import Address
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gna import clock, log

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import Request
+from starlette.requests import Request
 
 from gna.errors import NotFound, Refused, UnsupportedType
 

@@ -7,11 +7,10 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
-from fastapi import Request
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gna import ids, log, metrics
@@ -34,8 +33,8 @@ MAX_TYPE = 1024
 MAX_URL = 8 * 1024
 # Charsets that are decoded in linear time. Python has others: 64 kB of `punycode` hold the event loop for 0.5 s.
 SAFE_CHARSET = re.compile(r"utf-?8|(us-)?ascii|latin-?1|iso-?8859-\d{1,2}|(windows-|cp)125\d", re.IGNORECASE)
-# Python before 3.11.10 takes quadratic time to read the escapes in a cookie (CVE-2024-7592), and FastAPI
-# reads the cookies of every request. Ours have no escapes: longer cookies that have some are ignored.
+# Python before 3.11.10 takes quadratic time to read the escapes in a cookie (CVE-2024-7592), and pages of the
+# dashboard read cookies. Ours have no escapes: longer cookies that have some are ignored.
 MAX_ESCAPED_COOKIE = 1024
 TOO_SLOW = "The body did not come in time"
 # The rest of a refused body is not waited for.

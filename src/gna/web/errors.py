@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna import log
 from gna.errors import (
@@ -40,9 +40,9 @@ STATUS: tuple[tuple[type[GnaError], int], ...] = (
 )
 
 
-def install(app: FastAPI) -> None:
+def install(app: Starlette) -> None:
     """Answer every error in the one shape; whatever is not listed here, the edge hands to `answer`."""
-    for kind in (GnaError, HTTPException, RequestValidationError):
+    for kind in (GnaError, HTTPException):
         app.add_exception_handler(kind, answer)
 
 
@@ -69,15 +69,13 @@ def reply(status: int, reason: str, headers: Mapping[str, str] | None = None) ->
 def _status(error: Exception) -> int:
     if isinstance(error, HTTPException):
         return error.status_code
-    if isinstance(error, RequestValidationError):
-        return 400
     return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, HTTPException):
         return _http_reason(error)
-    return _validation_reason(error) if isinstance(error, RequestValidationError) else str(error)
+    return str(error)
 
 
 def _headers(error: Exception) -> Mapping[str, str] | None:
@@ -112,9 +110,3 @@ def _http_reason(error: HTTPException) -> str:
     """Starlette says `Not Found`; a reason of our own is kept."""
     phrase = HTTPStatus(error.status_code).phrase
     return error.detail if error.detail != phrase else phrase.capitalize()
-
-
-def _validation_reason(error: RequestValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][1:])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Concatenate, ParamSpec, TypeVar
 
-from fastapi import Request
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
 
 from gna.campaigns.frame import frame_of
 from gna.config import Settings

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fastapi import Request
+from starlette.requests import Request
 from starlette.types import Scope
 
 IDENTITY = "gna.identity"

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from fastapi import Request
+from starlette.requests import Request
 
 from gna.web.ground import ground
 

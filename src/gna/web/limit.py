@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from fastapi import Request
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from gna.limits import Allowance
 from gna.web.ground import ground

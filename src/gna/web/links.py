@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import Request
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from gna.errors import Refused
 from gna.web.body import fields

@@ -1,21 +1,114 @@
-"""The OpenAPI document, told as it is."""
+"""The OpenAPI document, drawn from the routes."""
 
+import inspect
+import re
+from collections.abc import Iterable
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
-UNTRUE = ("HTTPValidationError", "ValidationError")
+from gna import __version__
+from gna.web.api.shapes import REFERENCE, Error
+from gna.web.routing import Operation, Parameter, PathRoute, Router
+
+ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
+
+router = Router(tag="reference")
 
 
-def document(app: FastAPI) -> dict[str, Any]:
-    """FastAPI promises a 422 of its own shape for every parameter; we answer 400 in ours."""
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        for methods in schema["paths"].values():
-            for operation in methods.values():
-                operation["responses"].pop("422", None)
-        for name in UNTRUE:
-            schema.get("components", {}).get("schemas", {}).pop(name, None)
-        app.openapi_schema = schema
-    return app.openapi_schema
+@router.get("/openapi.json", in_reference=False)
+async def openapi(request: Request) -> JSONResponse:
+    """The document for machines."""
+    return JSONResponse(document(request.app))
+
+
+def document(app: Starlette) -> dict[str, Any]:
+    """The document of an application, drawn when it is first asked for."""
+    if not hasattr(app.state, "openapi"):
+        routes = [route for route in app.routes if isinstance(route, PathRoute)]
+        app.state.openapi = _document(routes)
+    drawn: dict[str, Any] = app.state.openapi
+    return drawn
+
+
+def _document(routes: Iterable[PathRoute]) -> dict[str, Any]:
+    paths: dict[str, dict[str, Any]] = {}
+    models: set[type[BaseModel]] = {Error}
+    for route in routes:
+        operations = [operation for operation in route.operations.values() if operation.in_reference]
+        for operation in operations:
+            paths.setdefault(route.path, {})[operation.method.lower()] = _described(operation, route.tag)
+            models |= _models(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Gna", "description": ABOUT, "version": __version__},
+        "paths": paths,
+        "components": {"schemas": _schemas(models)},
+    }
+
+
+def _models(operation: Operation) -> set[type[BaseModel]]:
+    models = {operation.model, operation.body and operation.body.model}
+    return {model for model in models if model}
+
+
+def _schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, schema = models_json_schema([(model, "validation") for model in ordered], ref_template=REFERENCE)
+    schemas: dict[str, Any] = schema["$defs"]
+    return schemas
+
+
+def _described(operation: Operation, tag: str) -> dict[str, Any]:
+    method = operation.method.lower()
+    described: dict[str, Any] = {
+        "tags": [tag],
+        "summary": operation.summary,
+        "description": inspect.getdoc(operation.handler),
+        "operationId": re.sub(r"\W", "_", f"{operation.handler.__name__}{operation.path}_{method}"),
+    }
+    if operation.parameters:
+        described["parameters"] = [_parameter(parameter) for parameter in operation.parameters]
+    if operation.body:
+        schema = {"schema": _reference(operation.body.model)}
+        content = dict.fromkeys(operation.body.media_types, schema)
+        described["requestBody"] = {"required": True, "content": content}
+    described["responses"] = _responses(operation)
+    return described
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    if not parameter.in_path and parameter.default is not None:
+        schema["default"] = parameter.default
+    return {
+        "name": parameter.name,
+        "in": "path" if parameter.in_path else "query",
+        "required": parameter.in_path,
+        "schema": schema,
+    }
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": "Done"}
+    media_type = operation.response_class.media_type
+    if media_type and operation.status != 204:
+        success["content"] = {media_type: {"schema": _schema_of_success(operation, media_type)}}
+    responses = {str(operation.status): success}
+    for status, response in operation.responses.items():
+        responses[str(status)] = {**responses.get(str(status), {}), **response}
+    return responses
+
+
+def _schema_of_success(operation: Operation, media_type: str) -> dict[str, str]:
+    if operation.model:
+        return _reference(operation.model)
+    return {"type": "string"} if media_type.startswith("text/") else {}
+
+
+def _reference(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": REFERENCE.format(model=model.__name__)}

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterable
 from functools import cache
 
-from fastapi import Request
+from starlette.requests import Request
 
 from gna.web.ground import ground
 

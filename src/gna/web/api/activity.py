@@ -1,14 +1,15 @@
 """Who did what, for programs."""
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from gna import activity
 from gna.web.api.shapes import errors
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api/activity", tags=["admin"])
+router = Router(prefix="/admin/api/activity", tag="admin")
 
 
 @router.get("", summary="List activity", responses=errors(400, 503))

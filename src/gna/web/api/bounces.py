@@ -1,7 +1,7 @@
 """The bounces, for those who run the publication."""
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna.db import timed
 from gna.delivery import bounces
@@ -10,8 +10,9 @@ from gna.web.body import parse_id
 from gna.web.desk import letters
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api/bounces", tags=["admin"])
+router = Router(prefix="/admin/api/bounces", tag="admin")
 
 
 @router.get("", summary="List bounces", responses=errors(400, 503))
@@ -22,7 +23,7 @@ async def list_bounces(request: Request, page: str = "1", per_page: str = "20") 
     return listed(found, paging, total)
 
 
-@router.delete("/{bounce_id}", summary="Dismiss a bounce", status_code=204, responses=errors(404, 503))
+@router.delete("/{bounce_id}", summary="Dismiss a bounce", status=204, responses=errors(404, 503))
 async def dismiss_bounce(request: Request, bounce_id: str) -> Response:
     """Only the event goes; the person stays, and can be removed as a subscriber."""
     await letters.dismiss(request, [parse_id(bounce_id)])

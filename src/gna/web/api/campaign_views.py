@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from gna import clock
 from gna.campaigns import audience, overview, preview, writing
@@ -21,13 +21,14 @@ from gna.mail.compile import Sender
 from gna.mail.render import Draft, check
 from gna.subscribers.signup import parse_nickname
 from gna.web.api.campaigns import NOT_THERE, CampaignBody
-from gna.web.api.shapes import body, errors
+from gna.web.api.shapes import Shape, errors, json_only
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
 from gna.web.pages.render import sandboxed, wants_html
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api", tags=["admin"])
+router = Router(prefix="/admin/api", tag="admin")
 
 FORMATS = ("html", "text", "source", "json")
 WATCH_SECONDS = 0.5
@@ -35,7 +36,7 @@ WATCH_SECONDS = 0.5
 SIGN_OF_LIFE = 15
 
 
-class TrialBody(BaseModel):
+class TrialBody(Shape):
     """Where to send a test."""
 
     to: str | list[str] = Field(description="an address, or a list of up to 20", examples=["you@example.org"])
@@ -45,7 +46,7 @@ class TrialBody(BaseModel):
     "/campaigns/preview",
     summary="Preview what is not saved",
     responses=errors(400, 404, 503),
-    openapi_extra=body(CampaignBody, "application/json"),
+    body=json_only(CampaignBody),
 )
 async def preview_unsaved(request: Request, subscriber: str = "") -> JSONResponse:
     """Subject, HTML, text and checks of what is being written, as a subscriber would see it."""
@@ -58,9 +59,9 @@ async def preview_unsaved(request: Request, subscriber: str = "") -> JSONRespons
 @router.post(
     "/campaigns/{campaign_id}/test",
     summary="Send a test",
-    status_code=202,
+    status=202,
     responses=errors(400, 404, 503),
-    openapi_extra=body(TrialBody, "application/json"),
+    body=json_only(TrialBody),
 )
 async def send_test(request: Request, campaign_id: str) -> JSONResponse:
     """Mail it to a few addresses, in any state; nothing of that is kept or counted."""

@@ -2,27 +2,28 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna import clock
 from gna.campaigns import overview, writing
 from gna.campaigns.writing import Wish
 from gna.mail.render import Format
-from gna.web.api.shapes import body, errors
+from gna.web.api.shapes import Shape, errors, json_only
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
 from gna.web.paging import Paging, listed
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api", tags=["admin"])
+router = Router(prefix="/admin/api", tag="admin")
 
 NOT_THERE = errors(404, 503)
 WRONG = errors(400, 404, 409, 503)
 
 
-class CampaignBody(BaseModel):
+class CampaignBody(Shape):
     """What a publisher writes."""
 
     subject: str = Field(description="one line; may hold merge fields", examples=["News for {{ nickname | you }}"])
@@ -37,7 +38,7 @@ class CampaignBody(BaseModel):
     archived: bool = Field(True, description="whether everybody may read it at /archive")
 
 
-class ChangeBody(CampaignBody):
+class CampaignChangeBody(CampaignBody):
     """What to change; what is left out stays."""
 
     subject: str = ""
@@ -45,7 +46,7 @@ class ChangeBody(CampaignBody):
     updated_at: str | None = Field(None, description="as you read it; if it is another by now, nothing is changed")
 
 
-class ScheduleBody(BaseModel):
+class ScheduleBody(Shape):
     """When to send."""
 
     scheduled_at: str = Field(description="ISO 8601 with a zone, in the future", examples=["2030-01-31T09:00:00Z"])
@@ -62,9 +63,9 @@ async def list_campaigns(request: Request, page: str = "1", per_page: str = "20"
 @router.post(
     "/campaigns",
     summary="Write a campaign",
-    status_code=201,
+    status=201,
     responses=errors(400, 503),
-    openapi_extra=body(CampaignBody, "application/json"),
+    body=json_only(CampaignBody),
 )
 async def create_campaign(request: Request) -> JSONResponse:
     """A draft with its delivery by email."""
@@ -83,7 +84,7 @@ async def get_campaign(request: Request, campaign_id: str) -> JSONResponse:
     "/campaigns/{campaign_id}",
     summary="Change a campaign",
     responses=WRONG,
-    openapi_extra=body(ChangeBody, "application/json"),
+    body=json_only(CampaignChangeBody),
 )
 async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """While it is not sent; `archived` at any time. What is left out stays; an `updated_at` must be the present one."""
@@ -93,14 +94,14 @@ async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
     return await _shown(ground(request), campaign_id)
 
 
-@router.delete("/campaigns/{campaign_id}", summary="Delete a draft", status_code=204, responses=errors(404, 409, 503))
+@router.delete("/campaigns/{campaign_id}", summary="Delete a draft", status=204, responses=errors(404, 409, 503))
 async def delete_campaign(request: Request, campaign_id: str) -> Response:
     """Only while it is a draft."""
     await desk.delete(request, parse_id(campaign_id))
     return Response(status_code=204)
 
 
-@router.post("/campaigns/{campaign_id}/duplicate", summary="Copy a campaign", status_code=201, responses=NOT_THERE)
+@router.post("/campaigns/{campaign_id}/duplicate", summary="Copy a campaign", status=201, responses=NOT_THERE)
 async def duplicate_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """A new draft that says the same."""
     return await _shown(ground(request), await desk.duplicate(request, parse_id(campaign_id)), 201)
@@ -117,7 +118,7 @@ async def send_campaign(request: Request, campaign_id: str) -> JSONResponse:
     "/campaigns/{campaign_id}/schedule",
     summary="Send later",
     responses=WRONG,
-    openapi_extra=body(ScheduleBody, "application/json"),
+    body=json_only(ScheduleBody),
 )
 async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Publish a draft at a time in the future, or a scheduled one at another; without a time, at the planned one."""

@@ -1,7 +1,7 @@
 """The dead letters, for those who run the publication."""
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna.delivery import dead_letters
 from gna.web.api.shapes import errors
@@ -9,8 +9,9 @@ from gna.web.body import parse_id
 from gna.web.desk import letters
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api/dead-letters", tags=["admin"])
+router = Router(prefix="/admin/api/dead-letters", tag="admin")
 
 
 @router.get("", summary="List dead letters", responses=errors(400, 503))
@@ -27,14 +28,14 @@ async def get_dead_letter(request: Request, letter_id: str) -> JSONResponse:
     return JSONResponse(await ground(request).look(dead_letters.show, parse_id(letter_id)))
 
 
-@router.post("/{letter_id}/replay", summary="Send it again", status_code=202, responses=errors(404, 409, 503))
+@router.post("/{letter_id}/replay", summary="Send it again", status=202, responses=errors(404, 409, 503))
 async def replay_dead_letter(request: Request, letter_id: str) -> JSONResponse:
     """With all its attempts; whoever asks twice sends once."""
     await letters.replay(request, parse_id(letter_id))
     return JSONResponse({"status": "replayed"}, 202)
 
 
-@router.delete("/{letter_id}", summary="Throw it away", status_code=204, responses=errors(404, 503))
+@router.delete("/{letter_id}", summary="Throw it away", status=204, responses=errors(404, 503))
 async def drop_dead_letter(request: Request, letter_id: str) -> Response:
     """Together with its message, which nobody will get."""
     await letters.drop(request, parse_id(letter_id))

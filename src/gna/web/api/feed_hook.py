@@ -3,8 +3,8 @@
 import hmac
 from collections.abc import Sequence
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse
 
 from gna.db import timed
 from gna.errors import Misconfigured, NotLetIn
@@ -13,11 +13,12 @@ from gna.feeds.hubs import SignatureCheck
 from gna.web.api.shapes import errors
 from gna.web.body import parse_id
 from gna.web.ground import Ground, ground
+from gna.web.routing import Router
 
-router = APIRouter(tags=["machines"])
+router = Router(tag="machines")
 
 
-@router.post(hubs.PATH, summary="There is news in a feed", status_code=202, responses=errors(401, 404, 413, 500, 503))
+@router.post(hubs.PATH, summary="There is news in a feed", status=202, responses=errors(401, 404, 413, 500, 503))
 async def feed_webhook(request: Request) -> JSONResponse:
     """Look at the feeds now: with `FEED_WEBHOOK_SECRET` as Bearer, or signed by a hub (WebSub)."""
     here = ground(request)

@@ -2,25 +2,26 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna.feeds import directory
 from gna.feeds.cadence import Every
 from gna.feeds.table import Mode
-from gna.web.api.shapes import body, errors
+from gna.web.api.shapes import Shape, errors, json_only
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import feeds as desk
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api/feeds", tags=["admin"])
+router = Router(prefix="/admin/api/feeds", tag="admin")
 
 WRONG = errors(400, 404, 409, 503)
 
 
-class FeedBody(BaseModel):
+class FeedBody(Shape):
     """A feed, and what is to become of its posts."""
 
     url: str = Field(description="where the feed is", examples=["https://blog.example.org/feed.xml"])
@@ -38,7 +39,7 @@ class FeedBody(BaseModel):
     archived: bool = Field(True, description="whether everybody may read its campaigns at /archive")
 
 
-class ChangeBody(FeedBody):
+class FeedChangeBody(FeedBody):
     """What to change; what is left out stays."""
 
     url: str = ""
@@ -55,9 +56,9 @@ async def list_feeds(request: Request, page: str = "1", per_page: str = "20") ->
 @router.post(
     "",
     summary="Add a feed",
-    status_code=201,
+    status=201,
     responses=errors(400, 409, 503),
-    openapi_extra=body(FeedBody, "application/json"),
+    body=json_only(FeedBody),
 )
 async def add_feed(request: Request) -> JSONResponse:
     """The first look comes at once, and only remembers what is there."""
@@ -71,16 +72,14 @@ async def get_feed(request: Request, feed_id: str) -> JSONResponse:
     return await _shown(request, parse_id(feed_id))
 
 
-@router.patch(
-    "/{feed_id}", summary="Change a feed", responses=WRONG, openapi_extra=body(ChangeBody, "application/json")
-)
+@router.patch("/{feed_id}", summary="Change a feed", responses=WRONG, body=json_only(FeedChangeBody))
 async def change_feed(request: Request, feed_id: str) -> JSONResponse:
     """What is left out stays; at a new address, the first look comes first again."""
     await desk.change(request, parse_id(feed_id), directory.parse(parse_object(await request.body())))
     return await _shown(request, feed_id)
 
 
-@router.delete("/{feed_id}", summary="Remove a feed", status_code=204, responses=errors(404, 409, 503))
+@router.delete("/{feed_id}", summary="Remove a feed", status=204, responses=errors(404, 409, 503))
 async def remove_feed(request: Request, feed_id: str) -> Response:
     """Campaigns that it made stay. The feed of FEED_URL goes with its setting."""
     await desk.remove(request, parse_id(feed_id))

@@ -5,15 +5,16 @@ until the link expires. `run` picks those of a run of articles or notifications,
 only those have (`campaign_tag`, `send_batch_id`, `notification_id`, `period_key`) is null.
 """
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from gna.delivery import messages
 from gna.web.api.shapes import errors
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
+from gna.web.routing import Router
 
-router = APIRouter(prefix="/admin/api/messages", tags=["admin"])
+router = Router(prefix="/admin/api/messages", tag="admin")
 
 
 @router.get("", summary="List messages", responses=errors(400, 503))

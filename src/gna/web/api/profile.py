@@ -3,34 +3,35 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from gna import tokens
 from gna.db import timed
 from gna.errors import NotAllowedNow, NotLetIn, Refused
 from gna.mail import address
 from gna.subscribers.profile import Updated, Wish, enter, request_link, update
-from gna.web.api.shapes import Status, body, errors
+from gna.web.api.shapes import Shape, Status, errors, json_or_form
 from gna.web.body import FORMS, content_type, fields
 from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.limit import CHANGES, LINKS, LINKS_OF_VISITOR, spend
 from gna.web.pages.render import is_page, page
+from gna.web.routing import Router
 from gna.web.timing import blur
 from gna.web.visitor import visitor
 
-router = APIRouter(tags=["profile"])
+router = Router(tag="profile")
 
 
-class LinkBody(BaseModel):
+class LinkBody(Shape):
     """Who wants to get in."""
 
     email: str = Field(examples=["ana@example.org"])
 
 
-class UpdateBody(BaseModel):
+class UpdateBody(Shape):
     """What a subscriber wants to change; what is left out stays."""
 
     token: str = Field(description="from the link in the mail", examples=["kJ…43 characters"])
@@ -41,9 +42,9 @@ class UpdateBody(BaseModel):
 @router.post(
     "/api/profile/request-link",
     summary="Mail a link to the profile",
-    response_model=Status,
+    model=Status,
     responses=errors(400, 413, 415, 429, 503),
-    openapi_extra=body(LinkBody),
+    body=json_or_form(LinkBody),
 )
 async def post_request_link(request: Request) -> Response:
     """Mail a link that works for 15 minutes, once. The answer never tells who is known."""
@@ -70,9 +71,9 @@ async def post_request_link(request: Request) -> Response:
 @router.post(
     "/api/profile/update",
     summary="Change nickname or address",
-    response_model=Status,
+    model=Status,
     responses=errors(400, 401, 409, 413, 415, 429, 503),
-    openapi_extra=body(UpdateBody),
+    body=json_or_form(UpdateBody),
 )
 async def post_update(request: Request) -> Response:
     """Change the nickname at once; a new address counts when a link mailed to it is clicked."""

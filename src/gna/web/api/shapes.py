@@ -1,19 +1,25 @@
 """The shapes that several addresses share, for the API reference."""
 
-from typing import Any
-
 from pydantic import BaseModel, Field
 
 from gna.web.body import FORMS
+from gna.web.routing import Body, Responses
+
+# Where the API reference keeps the shape of a body.
+REFERENCE = "#/components/schemas/{model}"
 
 
-class Status(BaseModel):
+class Shape(BaseModel, defer_build=True):
+    """JSON as the API reference describes it; handlers read and refuse bodies in words of their own."""
+
+
+class Status(Shape):
     """What happened."""
 
     status: str = Field(examples=["confirmation_sent"])
 
 
-class Error(BaseModel):
+class Error(Shape):
     """What went wrong, and what to do."""
 
     error: str = Field(examples=["Email is not a valid address"])
@@ -30,22 +36,19 @@ MEANING = {
     500: "A setting is missing",
     503: "The database is away; try again after `Retry-After` seconds",
 }
+REFUSAL = {"application/json": {"schema": {"$ref": REFERENCE.format(model=Error.__name__)}}}
 
 
-Answers = dict[int | str, dict[str, Any]]
-
-
-# Written out once: of a model, FastAPI would make another one for each status of each route, a megabyte in all.
-REFUSAL = {"application/json": {"schema": Error.model_json_schema()}}
-
-
-def errors(*statuses: int) -> Answers:
+def errors(*statuses: int) -> Responses:
     """These refusals in the API reference."""
     return {status: {"description": MEANING[status], "content": REFUSAL} for status in statuses}
 
 
-def body(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
-    """A body in the API reference; JSON or a form, unless told otherwise."""
-    schema = model.model_json_schema()
-    content = {kind: {"schema": schema} for kind in kinds or ("application/json", *FORMS)}
-    return {"requestBody": {"required": True, "content": content}}
+def json_or_form(model: type[Shape]) -> Body:
+    """A body that visitors send as JSON or as a form."""
+    return Body(model, ("application/json", *FORMS))
+
+
+def json_only(model: type[Shape]) -> Body:
+    """A body in JSON."""
+    return Body(model, ("application/json",))

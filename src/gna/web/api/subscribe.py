@@ -3,26 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna.db import timed
 from gna.errors import Refused
 from gna.subscribers.signup import SignUp, subscribe
-from gna.web.api.shapes import Status, body, errors
+from gna.web.api.shapes import Shape, Status, errors, json_or_form
 from gna.web.body import fields
 from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.limit import SIGN_UPS, spend
 from gna.web.pages.render import is_page, page
+from gna.web.routing import Router
 from gna.web.timing import blur
 from gna.web.visitor import visitor
 
-router = APIRouter(tags=["subscribers"])
+router = Router(tag="subscribers")
 
 
-class SubscribeBody(BaseModel):
+class SubscribeBody(Shape):
     """What a visitor sends."""
 
     email: str = Field(examples=["ana@example.org"])
@@ -31,11 +32,11 @@ class SubscribeBody(BaseModel):
 
 @router.post(
     "/api/subscribe",
-    status_code=201,
+    status=201,
     summary="Subscribe a visitor",
-    response_model=Status,
+    model=Status,
     responses=errors(400, 413, 415, 429, 503),
-    openapi_extra=body(SubscribeBody),
+    body=json_or_form(SubscribeBody),
 )
 async def post_subscribe(request: Request) -> Response:
     """Remember the visitor as pending and mail them a link. The answer never tells who is known."""

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from gna import clock
 from gna.errors import Refused
@@ -15,19 +15,20 @@ from gna.subscribers import directory, imports
 from gna.subscribers.directory import Change
 from gna.subscribers.export import problem_file
 from gna.subscribers.wanted import Wanted
-from gna.web.api.shapes import body, errors
+from gna.web.api.shapes import Shape, errors, json_only
 from gna.web.body import content_type, parse_id, parse_object
 from gna.web.desk import imports as desk_imports
 from gna.web.desk import subscribers as desk
 from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
+from gna.web.routing import Body, Router
 
-router = APIRouter(prefix="/admin/api", tags=["admin"])
+router = Router(prefix="/admin/api", tag="admin")
 
 ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 
 
-class ImportBody(BaseModel):
+class ImportBody(Shape):
     """A file of people."""
 
     file: bytes = Field(description="CSV, or a ZIP of CSV files")
@@ -42,7 +43,7 @@ class ImportBody(BaseModel):
     )
 
 
-class ChangeBody(BaseModel):
+class SubscriberChangeBody(Shape):
     """What to change of a person; what is left out stays."""
 
     nickname: str | None = Field(None, description="1–50 characters, or null for none", examples=["Ana"])
@@ -73,7 +74,7 @@ async def export_subscribers(request: Request, q: str = "", status: str = "", li
     "/subscribers/import",
     summary="Import subscribers",
     responses={202: {"description": "A large file: a job to watch"}, **errors(400, 413, 503)},
-    openapi_extra=body(ImportBody, "multipart/form-data"),
+    body=Body(ImportBody, ("multipart/form-data",)),
 )
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
     """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` counts, `mapping` names columns."""
@@ -122,7 +123,7 @@ async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     "/subscribers/{subscriber_id}",
     summary="Change a subscriber",
     responses=errors(400, 404, 503),
-    openapi_extra=body(ChangeBody, "application/json"),
+    body=json_only(SubscriberChangeBody),
 )
 async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     """`nickname`, `ocd_ids`, `attributes`, `lists`; what is left out stays."""
@@ -131,7 +132,7 @@ async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse
     return JSONResponse(changed.shown())
 
 
-@router.delete("/subscribers/{subscriber_id}", summary="Remove a subscriber", status_code=204, responses=errors(404))
+@router.delete("/subscribers/{subscriber_id}", summary="Remove a subscriber", status=204, responses=errors(404))
 async def delete_subscriber(request: Request, subscriber_id: str) -> Response:
     """Everything about the person is deleted at once."""
     await desk.remove(request, parse_id(subscriber_id))

@@ -1,25 +1,26 @@
 """Leaving by the link in a mail: a click, a button, or a mail program's one-click POST (RFC 8058)."""
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gna import tokens
 from gna.db import timed
 from gna.errors import Misconfigured, Refused
 from gna.subscribers.leave import unsubscribe
 from gna.subscribers.lists import Leaving, leave
-from gna.web.api.shapes import Answers, errors
+from gna.web.api.shapes import errors
 from gna.web.ground import ground
 from gna.web.links import BUTTON, may_act, posted
 from gna.web.pages.render import page
+from gna.web.routing import Responses, Router
 
-router = APIRouter(tags=["pages"])
+router = Router(tag="pages")
 
 LIST = "/unsubscribe"
 ALL = "/api/unsubscribe"
-PAGES: Answers = {200: {"description": "A page that confirms it", "content": {"text/html": {}}}}
-ONE_CLICK: Answers = {200: {"description": "Done, or nothing to do; no body", "content": {}}}
-INVALID: Answers = {400: {"description": "A page that says what to do"}}
+PAGES: Responses = {200: {"description": "A page that confirms it", "content": {"text/html": {}}}}
+ONE_CLICK: Responses = {200: {"description": "Done, or nothing to do; no body", "content": {}}}
+INVALID: Responses = {400: {"description": "A page that says what to do"}}
 
 
 @router.get(

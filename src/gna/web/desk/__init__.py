@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from fastapi import Request
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
 
 from gna import activity, db
 from gna.activity import Verb

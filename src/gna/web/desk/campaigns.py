@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from fastapi import Request
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
 
 from gna.activity import Verb
 from gna.campaigns import audience, overview, preview, publish, writing

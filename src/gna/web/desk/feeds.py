@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from fastapi import Request
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
 
 from gna.activity import Verb
 from gna.db import timed

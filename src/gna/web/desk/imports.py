@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from fastapi import Request
 from sqlalchemy.engine import Connection
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
 
 from gna import activity, db, ids
 from gna.activity import Verb

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from fastapi import Request
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 
 from gna import log
 from gna.activity import Verb

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from fastapi import Request
+from starlette.requests import Request
 
 from gna.activity import Verb
 from gna.db import timed

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from fastapi import Request
 from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 
 from gna.activity import Verb
 from gna.db import timed

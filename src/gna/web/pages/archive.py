@@ -4,30 +4,30 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from gna import __version__
 from gna.campaigns import archive, issues
 from gna.campaigns.issues import Found
 from gna.mail.render import Frame
-from gna.web.api.shapes import Answers
 from gna.web.body import parse_id
 from gna.web.edge import POLICY_WITH_PICTURES
 from gna.web.ground import ground
 from gna.web.pages.render import page as shown
 from gna.web.paging import Paging
+from gna.web.routing import Responses, Router
 
-router = APIRouter(tags=["pages"])
+router = Router(tag="pages")
 
 PER_PAGE = 20
 RSS = "application/rss+xml"
 # The only pages that are for search engines too.
 FOR_ALL = {"X-Robots-Tag": "all"}
-NO_SUCH_PAGE: Answers = {404: {"description": "A page: there is nothing here"}}
-BAD_PAGE: Answers = {400: {"description": "A page: the number of the page is none"}, **NO_SUCH_PAGE}
-AS_FEED: Answers = {
+NO_SUCH_PAGE: Responses = {404: {"description": "A page: there is nothing here"}}
+BAD_PAGE: Responses = {400: {"description": "A page: the number of the page is none"}, **NO_SUCH_PAGE}
+AS_FEED: Responses = {
     200: {"content": {RSS: {}}},
     304: {"description": "Nothing has changed"},
 }

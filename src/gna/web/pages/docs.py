@@ -3,22 +3,24 @@
 import json
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
+from gna.web import openapi
 from gna.web.ground import ground
 from gna.web.pages.render import page
+from gna.web.routing import Router
 
-router = APIRouter(include_in_schema=False)
+router = Router(tag="reference")
 
 
-@router.get("/docs")
+@router.get("/docs", in_reference=False)
 async def docs(request: Request) -> HTMLResponse:
     """Every route with its parameters, body, answers and a command to try it."""
     state = request.app.state
     if not hasattr(state, "docs"):
         # Anyone may ask for the largest public page, and drawing it takes 4 ms of CPU: it is drawn once.
-        groups = _groups(request.app.openapi(), ground(request).settings.base_url)
+        groups = _groups(openapi.document(request.app), ground(request).settings.base_url)
         state.docs = page(request, "docs.html", groups=groups)
     # A new response each time: the layers around it write into its headers.
     return HTMLResponse(state.docs.body, headers=dict(state.docs.headers))
@@ -56,7 +58,7 @@ def _fields(schema: dict[str, Any], body: dict[str, Any]) -> list[dict[str, Any]
     return [
         {
             "name": name,
-            "type": _type(field),
+            "type": _type(_resolved(schema, field)),
             "required": name in required,
             "description": field.get("description", ""),
             "example": field.get("examples", [None])[0],

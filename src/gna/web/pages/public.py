@@ -1,21 +1,21 @@
 """The pages that visitors see."""
 
-from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from gna import tokens
 from gna.db import timed
 from gna.subscribers.confirm import Confirmed, confirm, peek
 from gna.subscribers.profile import enter
-from gna.web.api.shapes import Answers
 from gna.web.ground import ground
 from gna.web.links import may_act, posted
 from gna.web.pages.render import WEB, page
+from gna.web.routing import Responses, Router
 
-router = APIRouter(tags=["pages"], default_response_class=HTMLResponse)
+router = Router(tag="pages", response_class=HTMLResponse)
 
-SAYS_WHAT_TO_DO: Answers = {400: {"description": "A page that says what to do"}}
-CONFIRMS: Answers = {
+SAYS_WHAT_TO_DO: Responses = {400: {"description": "A page that says what to do"}}
+CONFIRMS: Responses = {
     303: {"description": "Done; see /confirmed, or /profile for a new address"},
     409: {"description": "A page: the address belongs to somebody else by now"},
     **SAYS_WHAT_TO_DO,
@@ -27,20 +27,20 @@ ROBOTS = "User-agent: *\n" + "".join(
 OF_ANY_SITE = {"Cache-Control": "public, max-age=3600", "Cross-Origin-Resource-Policy": "cross-origin"}
 
 
-@router.get("/", include_in_schema=False)
-async def home() -> Response:
+@router.get("/", in_reference=False)
+async def home(_: Request) -> Response:
     """There is one thing for a visitor to do here."""
     return RedirectResponse("/subscribe", 303)
 
 
 @router.get("/robots.txt", summary="For search engines", response_class=PlainTextResponse)
-async def robots() -> Response:
+async def robots(_: Request) -> Response:
     """What search engines leave alone."""
     return PlainTextResponse(ROBOTS)
 
 
 @router.get("/embed.js", summary="The sign-up form for any website", response_class=FileResponse)
-async def embed() -> Response:
+async def embed(_: Request) -> Response:
     """A script that defines the element `<gna-subscribe>`."""
     allowed = {**OF_ANY_SITE, "Access-Control-Allow-Origin": "*"}
     return FileResponse(WEB / "static" / "embed.js", media_type="text/javascript", headers=allowed)

@@ -5,10 +5,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
 from gna import __version__
 from gna.kinds import NamedAddress
@@ -93,8 +93,8 @@ def sandboxed(pictures: str) -> dict[str, str]:
 
 def is_page(request: Request) -> bool:
     """Whether a person sees the answer: a browser on one of our pages, or sending a form."""
-    tags = getattr(request.scope.get("route"), "tags", ())
-    return wants_html(request) and ("pages" in tags or content_type(request) in FORMS)
+    tag = getattr(request.scope.get("route"), "tag", None)
+    return wants_html(request) and (tag == "pages" or content_type(request) in FORMS)
 
 
 def wants_html(request: Request) -> bool:

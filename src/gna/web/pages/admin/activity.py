@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
-from fastapi import Request
-from fastapi.responses import Response
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna import activity

@@ -1,7 +1,7 @@
 """Whose address was refused, for a person to decide what becomes of them."""
 
-from fastapi import Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna.db import timed

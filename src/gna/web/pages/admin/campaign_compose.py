@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from gna import clock, ids

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastapi import Request
+from starlette.requests import Request
 
 from gna.campaigns.audience import Audience
 from gna.mail.render import Format

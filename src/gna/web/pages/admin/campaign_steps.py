@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gna import clock

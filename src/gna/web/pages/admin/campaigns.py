@@ -1,7 +1,7 @@
 """The list of campaigns, and what is done with one in one press: copy, delete, pause, go on, try again."""
 
-from fastapi import Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna import clock

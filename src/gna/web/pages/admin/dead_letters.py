@@ -1,7 +1,7 @@
 """What was refused or given up: look at it, send it again, or throw it away."""
 
-from fastapi import Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna.delivery import dead_letters

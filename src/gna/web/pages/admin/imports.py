@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import Response
 from sqlalchemy.engine import Connection
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna.errors import Refused

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import sqlalchemy as sa
-from fastapi import Request
-from fastapi.responses import Response
 from sqlalchemy.engine import Connection
 from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna.errors import Refused

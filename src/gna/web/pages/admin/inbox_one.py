@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import Response
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna.config import Settings

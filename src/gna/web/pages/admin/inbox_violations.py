@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from gna.db import timed

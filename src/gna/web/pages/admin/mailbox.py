@@ -8,9 +8,9 @@ from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from gna.errors import NotFound

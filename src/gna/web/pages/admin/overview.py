@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from fastapi import Request
-from fastapi.responses import Response
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna import activity, clock

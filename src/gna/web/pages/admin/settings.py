@@ -3,10 +3,10 @@
 import platform
 import re
 
-from fastapi import Request
-from fastapi.responses import Response
 from markupsafe import Markup, escape
 from sqlalchemy.engine import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from gna import __version__

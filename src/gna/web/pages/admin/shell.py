@@ -9,9 +9,9 @@ from datetime import UTC, tzinfo
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from gna import clock

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from gna.errors import Refused

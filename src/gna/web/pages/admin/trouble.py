@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gna.web.identity import IDENTITY
 from gna.web.language import language_of, translated

@@ -1,0 +1,66 @@
+"""How a request finds its handler, and what the handler gets."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.testclient import TestClient
+
+from gna.web.routing import Router
+
+
+@pytest.fixture
+def client() -> TestClient:
+    router = Router(tag="things", prefix="/things")
+
+    @router.get("/{thing_id}")
+    async def show(_: Request, thing_id: str, page: str = "1", q: str | None = None) -> Response:
+        """Say what came."""
+        return PlainTextResponse(f"{thing_id} page={page} q={q}")
+
+    @router.delete("/{thing_id}", status=204)
+    async def remove(_: Request, thing_id: str) -> Response:
+        """Remove nothing."""
+        return Response(status_code=204, headers={"X-Removed": thing_id})
+
+    @router.get("/{thing_id}/route")
+    async def route(request: Request, thing_id: str) -> Response:
+        """Say which route this is."""
+        return PlainTextResponse(request.scope["route"].path)
+
+    app = Starlette(routes=router.routes)
+    return TestClient(app)
+
+
+def test_a_handler_gets_the_parts_of_its_path_decoded(client: TestClient) -> None:
+    assert client.get("/things/a%20b").text == "a b page=1 q=None"
+
+
+def test_a_handler_gets_what_the_query_says_and_else_the_default(client: TestClient) -> None:
+    assert client.get("/things/a?page=2&q=").text == "a page=2 q="
+
+
+def test_of_a_repeated_parameter_the_last_counts(client: TestClient) -> None:
+    assert client.get("/things/a?page=2&page=3").text == "a page=3 q=None"
+
+
+def test_the_query_cannot_replace_a_part_of_the_path(client: TestClient) -> None:
+    assert client.get("/things/a?thing_id=b").text == "a page=1 q=None"
+
+
+def test_the_methods_of_a_path_have_handlers_of_their_own(client: TestClient) -> None:
+    answer = client.delete("/things/a")
+    assert (answer.status_code, answer.headers["X-Removed"]) == (204, "a")
+
+
+def test_a_wrong_method_is_told_all_of_the_path(client: TestClient) -> None:
+    answer = client.post("/things/a")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "DELETE, GET")
+
+
+def test_an_unknown_path_is_404(client: TestClient) -> None:
+    assert client.get("/others").status_code == 404
+
+
+def test_the_request_knows_its_route(client: TestClient) -> None:
+    assert client.get("/things/a/route").text == "/things/{thing_id}/route"
