@@ -64,6 +64,8 @@ class ScriptedSmtp:
         self.commands: list[str] = []
         self.connections = 0
         self.most_at_once = 0
+        # How often a client waited for an answer before it went on, over all connections.
+        self.round_trips = 0
         self.extensions = ["PIPELINING", "8BITMIME", "SMTPUTF8", "SIZE 100000", "ENHANCEDSTATUSCODES"]
         self.implicit = False
         self.login: tuple[str, str] | None = None
@@ -206,7 +208,7 @@ class Client(asyncio.Protocol):
         self.number = 0
         self._input = b""
         self._stage = "COMMAND"
-        self._stalled = self._is_encrypted = False
+        self._stalled = self._is_encrypted = self._has_answered = False
         self._sender = self._recipient = self._options = ""
         self._login: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -224,6 +226,9 @@ class Client(asyncio.Protocol):
         self.server.clients.discard(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._has_answered:
+            self.server.round_trips += 1
+            self._has_answered = False
         self._input += data
         while not self._stalled and not self.transport.is_closing() and self._step():
             pass
@@ -393,7 +398,11 @@ class Client(asyncio.Protocol):
     def _write(self, said: bytes) -> None:
         pieces: Iterable[bytes] = [said[i : i + 1] for i in range(len(said))] if self.server.in_bytes else [said]
         for piece in pieces:
-            self._later(partial(self.transport.write, piece))
+            self._later(partial(self._send, piece))
+
+    def _send(self, piece: bytes) -> None:
+        self.transport.write(piece)
+        self._has_answered = True
 
     def _later(self, act: Callable[[], object]) -> None:
         if self.server.delay:
