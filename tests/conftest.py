@@ -18,6 +18,7 @@ import httpx2
 import hypothesis
 import pytest
 import sqlalchemy as sa
+from _pytest.runner import runtestprotocol
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from starlette.testclient import TestClient
 
@@ -34,13 +35,15 @@ from gna.web.ground import Ground
 from tests.blog import Blog
 from tests.issuer import Issuer
 from tests.running import ForkedGna, Gna
-from tests.servers import chromium
+from tests.servers.chromium import Chromium, why_missing
 from tests.servers.postgres import Postgres
 from tests.servers.valkey import Valkey
 from tests.servers.web import Web
 
 BOTH = ("sqlite", "postgresql")
 SLOWEST_FILES = 10
+DIED = "The browser died, and the test ran once more"
+browser_died = pytest.StashKey[bool]()
 
 # As the server logs, to nobody: the library's own way, with coloured tracebacks, is a hundred times slower.
 log.setup(level="info", format="console", to=io.StringIO())
@@ -59,13 +62,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print which files took longest, so that a slow test is noticed when it comes."""
+    """Print which files took longest, so that a slow test is noticed when it comes, and where the browser died."""
     seconds: dict[str, float] = defaultdict(float)
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if isinstance(report, pytest.TestReport):
-                file, _, _ = report.nodeid.partition("::")
-                seconds[file] += report.duration
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    for report in reports:
+        if isinstance(report, pytest.TestReport):
+            file, _, _ = report.nodeid.partition("::")
+            seconds[file] += report.duration
+            if (DIED, report.nodeid) in [tuple(pair) for pair in report.user_properties]:
+                terminalreporter.line(f"{DIED}: {report.nodeid}")
     if len(seconds) < SLOWEST_FILES:
         return
     terminalreporter.section(f"slowest {SLOWEST_FILES} of {len(seconds)} files")
@@ -73,6 +78,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for file, duration in slowest[:SLOWEST_FILES]:
         terminalreporter.line(f"{duration:6.1f} s  {file}")
     terminalreporter.line(f"{sum(seconds.values()):6.1f} s  in all files, over all workers")
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a test once more whose browser died under it, which says nothing about the product."""
+    if "browser" not in getattr(item, "fixturenames", ()):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    if item.stash.get(browser_died, False):
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        reports[-1].user_properties.append((DIED, item.nodeid))
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 class SharedStatements(dict[Any, Any]):
@@ -269,16 +289,23 @@ def logged() -> Iterator[Callable[[], str]]:
 
 # Until it is stopped, Playwright keeps an event loop in this thread, where other tests must start their own.
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real browser."""
-    if reason := chromium.why_missing():
+def chromium() -> Iterator[Chromium]:
+    """The browser of the file."""
+    if reason := why_missing():
         pytest.skip(reason)
     # A busy machine is not a failure.
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
-        browser = chromium.launch(playwright)
+        browser = Chromium(playwright)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def browser(chromium: Chromium, request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """A real browser."""
+    yield chromium.running()
+    request.node.stash[browser_died] = chromium.has_died
 
 
 @pytest.fixture

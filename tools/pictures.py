@@ -26,7 +26,7 @@ def main() -> None:
         _example(url)
         site = {"EMAIL_FROM_ADDRESS": "The Quiet Web <ana@example.org>", "TRUSTED_PROXIES": ""}
         with Gna(Path(folder), DATABASE_URL=url, **site) as gna, sync_playwright() as playwright:
-            browser = chromium.launch(playwright)
+            browser = chromium.Chromium(playwright).running()
             with _tab(browser, gna, "light") as page:
                 _light(page)
             with _tab(browser, gna, "dark") as page:

@@ -28,7 +28,26 @@ def why_missing() -> str | None:
     return None if find() else "Chromium is not installed: apt install chromium-headless-shell"
 
 
-def launch(playwright: Playwright) -> Browser:
-    """Start the browser without a window."""
-    # It has no sandbox: Playwright turns that off by default, and root would have to.
-    return playwright.chromium.launch(executable_path=find(), args=FLAGS)
+class Chromium:
+    """The browser of one test file. One that died, which happens on a busy machine, is replaced."""
+
+    def __init__(self, playwright: Playwright) -> None:
+        self._playwright = playwright
+        self._browser: Browser | None = None
+
+    @property
+    def has_died(self) -> bool:
+        """Whether the browser ended by itself."""
+        return self._browser is not None and not self._browser.is_connected()
+
+    def running(self) -> Browser:
+        """Return the browser without a window, started if it does not run."""
+        if self._browser is None or self.has_died:
+            # It has no sandbox: Playwright turns that off by default, and root would have to.
+            self._browser = self._playwright.chromium.launch(executable_path=find(), args=FLAGS)
+        return self._browser
+
+    def close(self) -> None:
+        """Stop it."""
+        if self._browser:
+            self._browser.close()

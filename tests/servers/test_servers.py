@@ -284,7 +284,7 @@ def test_smtp_sink_takes_any_mail() -> None:
 
 def test_chromium_shows_a_page_and_runs_its_script() -> None:
     skip_if(chromium.why_missing())
-    with sync_playwright() as playwright, chromium.launch(playwright) as browser:
+    with sync_playwright() as playwright, chromium.Chromium(playwright).running() as browser:
         page = browser.new_page()
         page.goto("data:text/html,<h1>Hello</h1><script>document.title = 6 * 7</script>")
         assert page.inner_text("h1") == "Hello"
