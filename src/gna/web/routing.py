@@ -23,7 +23,7 @@ Responses = dict[int, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Body:
+class RequestBody:
     """The body of a request: its shape, and the media types in which it may be sent."""
 
     model: type[BaseModel]
@@ -49,7 +49,7 @@ class About(TypedDict, total=False):
     response_class: type[Response]
     # Others, and what differs from the usual one of a success.
     responses: Responses
-    body: Body
+    body: RequestBody
     in_reference: bool
 
 
@@ -65,7 +65,7 @@ class Operation:
     status: int = 200
     model: type[BaseModel] | None = None
     responses: Responses = field(default_factory=dict)
-    body: Body | None = None
+    body: RequestBody | None = None
     in_reference: bool = True
 
     @cached_property

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 from gna.web.body import FORMS
-from gna.web.routing import Body, Responses
+from gna.web.routing import RequestBody, Responses
 
 # Where the API reference keeps the shape of a body.
 REFERENCE = "#/components/schemas/{model}"
@@ -44,11 +44,11 @@ def errors(*statuses: int) -> Responses:
     return {status: {"description": MEANING[status], "content": REFUSAL} for status in statuses}
 
 
-def json_or_form(model: type[Shape]) -> Body:
+def json_or_form(model: type[Shape]) -> RequestBody:
     """A body that visitors send as JSON or as a form."""
-    return Body(model, ("application/json", *FORMS))
+    return RequestBody(model, ("application/json", *FORMS))
 
 
-def json_only(model: type[Shape]) -> Body:
+def json_only(model: type[Shape]) -> RequestBody:
     """A body in JSON."""
-    return Body(model, ("application/json",))
+    return RequestBody(model, ("application/json",))

@@ -21,7 +21,7 @@ from gna.web.desk import imports as desk_imports
 from gna.web.desk import subscribers as desk
 from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
-from gna.web.routing import Body, Router
+from gna.web.routing import RequestBody, Router
 
 router = Router(prefix="/admin/api", tag="admin")
 
@@ -74,7 +74,7 @@ async def export_subscribers(request: Request, q: str = "", status: str = "", li
     "/subscribers/import",
     summary="Import subscribers",
     responses={202: {"description": "A large file: a job to watch"}, **errors(400, 413, 503)},
-    body=Body(ImportBody, ("multipart/form-data",)),
+    body=RequestBody(ImportBody, ("multipart/form-data",)),
 )
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
     """A CSV file or a ZIP of them as the multipart field `file`; `dry_run=true` counts, `mapping` names columns."""
