@@ -1,3 +1,6 @@
+import asyncio
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,3 +83,20 @@ def test_health_answers_get_and_head(client: TestClient) -> None:
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/healthz").json() == {"status": "ok", "database": "ok"}
     assert client.head("/healthz").status_code == client.head("/health").status_code == 200
+
+
+def test_the_counters_do_not_wait_for_work_in_other_threads(client: TestClient) -> None:
+    released = threading.Event()
+
+    async def keep_threads_busy() -> None:
+        for _ in range(64):
+            asyncio.get_running_loop().run_in_executor(None, released.wait, 5)
+
+    assert client.portal
+    client.portal.call(keep_threads_busy)
+    began = time.monotonic()
+    try:
+        assert client.get("/metrics").status_code == 200
+    finally:
+        released.set()
+    assert time.monotonic() - began < 5

@@ -64,3 +64,17 @@ def test_the_page_shows_the_choices_of_a_field_as_text(client: TestClient) -> No
     html = client.get("/docs").text
     [row] = re.findall(r"<tr>(?:(?!</tr>).)*<code>cadence</code>.*?</tr>", html, re.DOTALL)[:1]
     assert "string" in row
+
+
+@pytest.mark.parametrize("shape", ["CampaignChangeBody", "FeedChangeBody", "SubscriberChangeBody"])
+def test_a_change_has_no_defaults_which_a_generated_client_would_send(document: dict[str, Any], shape: str) -> None:
+    schema = document["components"]["schemas"][shape]
+    assert "required" not in schema
+    assert not any("default" in field for field in schema["properties"].values())
+
+
+def test_no_field_has_null_as_its_default(document: dict[str, Any]) -> None:
+    assert '"default": null' not in json.dumps(document)
+    feed = document["components"]["schemas"]["FeedBody"]
+    assert feed["required"] == ["url"]
+    assert feed["properties"]["at"]["default"] == "09:00"

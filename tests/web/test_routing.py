@@ -1,5 +1,7 @@
 """How a request finds its handler, and what the handler gets."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -55,7 +57,58 @@ def test_the_methods_of_a_path_have_handlers_of_their_own(client: TestClient) ->
 
 def test_a_wrong_method_is_told_all_of_the_path(client: TestClient) -> None:
     answer = client.post("/things/a")
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "DELETE, GET")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "DELETE, GET, HEAD")
+
+
+def test_a_path_leaves_other_methods_to_a_later_route_that_it_fits_too() -> None:
+    router = Router(tag="things")
+
+    @router.post("/things/preview")
+    async def preview(_: Request) -> Response:
+        return PlainTextResponse("preview")
+
+    @router.get("/things/{thing_id}")
+    async def show(_: Request, thing_id: str) -> Response:
+        return PlainTextResponse(thing_id)
+
+    client = TestClient(Starlette(routes=router.routes))
+    assert client.post("/things/preview").text == "preview"
+    assert client.get("/things/preview").text == "preview"  # by the route of one thing
+    assert client.get("/things/a").text == "a"
+
+
+async def takes_too_little(_: Request) -> Response:
+    return Response()
+
+
+async def takes_what_may_be_missing(_: Request, thing_id: str, page: str) -> Response:
+    return Response()
+
+
+async def takes_a_number(_: Request, thing_id: str, page: int = 1) -> Response:
+    return Response()
+
+
+@pytest.mark.parametrize(
+    ("handler", "reason"),
+    [
+        (takes_too_little, "does not take thing_id"),
+        (takes_what_may_be_missing, "page needs a default"),
+        (takes_a_number, "page needs a default"),
+    ],
+)
+def test_a_handler_that_does_not_fit_its_path_stops_the_start(
+    handler: Callable[..., Awaitable[Response]], reason: str
+) -> None:
+    with pytest.raises(TypeError, match=reason):
+        Router(tag="things").get("/things/{thing_id}")(handler)
+
+
+def test_a_second_handler_for_the_same_method_and_path_stops_the_start() -> None:
+    router = Router(tag="things")
+    router.get("/things")(takes_too_little)
+    with pytest.raises(TypeError, match="GET /things has two handlers"):
+        router.get("/things")(takes_too_little)
 
 
 def test_an_unknown_path_is_404(client: TestClient) -> None:

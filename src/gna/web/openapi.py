@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from gna import __version__
-from gna.web.api.shapes import REFERENCE, Error
+from gna.web.api.shapes import SCHEMA_PATH, Error
 from gna.web.routing import Operation, Parameter, PathRoute, Router
 
-ABOUT = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
+DESCRIPTION = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
 
 router = Router(tag="reference")
 
@@ -31,8 +31,8 @@ def document(app: Starlette) -> dict[str, Any]:
     if not hasattr(app.state, "openapi"):
         routes = [route for route in app.routes if isinstance(route, PathRoute)]
         app.state.openapi = _document(routes)
-    drawn: dict[str, Any] = app.state.openapi
-    return drawn
+    document: dict[str, Any] = app.state.openapi
+    return document
 
 
 def _document(routes: Iterable[PathRoute]) -> dict[str, Any]:
@@ -41,44 +41,48 @@ def _document(routes: Iterable[PathRoute]) -> dict[str, Any]:
     for route in routes:
         operations = [operation for operation in route.operations.values() if operation.in_reference]
         for operation in operations:
-            paths.setdefault(route.path, {})[operation.method.lower()] = _described(operation, route.tag)
+            paths.setdefault(route.path, {})[operation.method.lower()] = _operation_object(operation, route.tag)
             models |= _models(operation)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Gna", "description": ABOUT, "version": __version__},
+        "info": {"title": "Gna", "description": DESCRIPTION, "version": __version__},
         "paths": paths,
         "components": {"schemas": _schemas(models)},
     }
 
 
 def _models(operation: Operation) -> set[type[BaseModel]]:
-    models = {operation.model, operation.body and operation.body.model}
-    return {model for model in models if model}
+    models = set()
+    if operation.model:
+        models.add(operation.model)
+    if operation.body:
+        models.add(operation.body.model)
+    return models
 
 
 def _schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
-    ordered = sorted(models, key=lambda model: model.__name__)
-    _, schema = models_json_schema([(model, "validation") for model in ordered], ref_template=REFERENCE)
+    in_order = sorted(models, key=lambda model: model.__name__)
+    _, schema = models_json_schema([(model, "validation") for model in in_order], ref_template=SCHEMA_PATH)
     schemas: dict[str, Any] = schema["$defs"]
     return schemas
 
 
-def _described(operation: Operation, tag: str) -> dict[str, Any]:
+def _operation_object(operation: Operation, tag: str) -> dict[str, Any]:
     method = operation.method.lower()
-    described: dict[str, Any] = {
+    operation_object: dict[str, Any] = {
         "tags": [tag],
         "summary": operation.summary,
         "description": inspect.getdoc(operation.handler),
         "operationId": re.sub(r"\W", "_", f"{operation.handler.__name__}{operation.path}_{method}"),
     }
     if operation.parameters:
-        described["parameters"] = [_parameter(parameter) for parameter in operation.parameters]
+        operation_object["parameters"] = [_parameter(parameter) for parameter in operation.parameters]
     if operation.body:
-        schema = {"schema": _reference(operation.body.model)}
+        schema = {"schema": _schema_path(operation.body.model)}
         content = dict.fromkeys(operation.body.media_types, schema)
-        described["requestBody"] = {"required": True, "content": content}
-    described["responses"] = _responses(operation)
-    return described
+        operation_object["requestBody"] = {"required": True, "content": content}
+    operation_object["responses"] = _responses(operation)
+    return operation_object
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
@@ -94,7 +98,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    success: dict[str, Any] = {"description": "Done"}
+    success: dict[str, Any] = {"description": ""}
     media_type = operation.response_class.media_type
     if media_type and operation.status != 204:
         success["content"] = {media_type: {"schema": _schema_of_success(operation, media_type)}}
@@ -106,9 +110,9 @@ def _responses(operation: Operation) -> dict[str, Any]:
 
 def _schema_of_success(operation: Operation, media_type: str) -> dict[str, str]:
     if operation.model:
-        return _reference(operation.model)
+        return _schema_path(operation.model)
     return {"type": "string"} if media_type.startswith("text/") else {}
 
 
-def _reference(model: type[BaseModel]) -> dict[str, str]:
-    return {"$ref": REFERENCE.format(model=model.__name__)}
+def _schema_path(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": SCHEMA_PATH.format(model=model.__name__)}

@@ -1,7 +1,8 @@
 """The routes of the API: plain Starlette, with what the API reference says about each.
 
-A handler takes the request, and by their names the parts of its path and the parameters of the
-query that it reads. All of them are strings: handlers parse and refuse them in words of their own.
+A handler takes the request, all parts of its path, and the parameters of the query that it reads, by
+their names. All of them are strings, which handlers parse and refuse in words of their own; a
+parameter of the query has a default.
 """
 
 import inspect
@@ -71,19 +72,28 @@ class Operation:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """What the handler takes beside the request."""
-        parts = re.findall(r"{(\w+)}", self.path)
-        _, *others = inspect.signature(self.handler).parameters.values()
-        return tuple(Parameter(one.name, one.name in parts, one.default) for one in others)
+        in_path = re.findall(r"{(\w+)}", self.path)
+        _, *parameters = inspect.signature(self.handler).parameters.values()
+        if missing := set(in_path) - {parameter.name for parameter in parameters}:
+            raise TypeError(f"{self.method} {self.path}: the handler does not take {', '.join(missing)}")
+        return tuple(self._parameter(parameter, parameter.name in in_path) for parameter in parameters)
+
+    def _parameter(self, parameter: inspect.Parameter, in_path: bool) -> Parameter:
+        if in_path:
+            return Parameter(parameter.name, in_path=True, default=None)
+        if not isinstance(parameter.default, str | None):
+            raise TypeError(f"{self.method} {self.path}: {parameter.name} needs a default that is a string or None")
+        return Parameter(parameter.name, in_path=False, default=parameter.default)
 
     async def answer(self, request: Request) -> Response:
         """Let the handler answer."""
-        given: dict[str, str | None] = {}
+        arguments: dict[str, str | None] = {}
         for parameter in self.parameters:
             if parameter.in_path:
-                given[parameter.name] = request.path_params[parameter.name]
+                arguments[parameter.name] = request.path_params[parameter.name]
             else:
-                given[parameter.name] = request.query_params.get(parameter.name, parameter.default)
-        return await self.handler(request, **given)
+                arguments[parameter.name] = request.query_params.get(parameter.name, parameter.default)
+        return await self.handler(request, **arguments)
 
 
 class PathRoute(Route):
@@ -93,26 +103,33 @@ class PathRoute(Route):
         # The heading of the API reference under which they stand.
         self.tag = tag
         self.operations: dict[str, Operation] = {}
-        super().__init__(path, self._answer, methods=[])
+        super().__init__(path, self._answer)
 
     def add(self, operation: Operation) -> None:
         """Answer one more method."""
+        if operation.method in self.operations:
+            raise TypeError(f"{operation.method} {self.path} has two handlers")
         self.operations[operation.method] = operation
-        assert self.methods is not None
-        self.methods.add(operation.method)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """The log and the metrics name the route that answered."""
+        """Match by the path, and leave the route in the scope for the log and the metrics."""
         match, child = super().matches(scope)
-        if match is not Match.NONE:
-            child["route"] = self
-        return match, child
+        if match is Match.NONE:
+            return match, child
+        child["route"] = self
+        # A path that also fits a later route, such as `/campaigns/preview`, leaves it the methods that are not its own.
+        return (Match.FULL if scope["method"] in self.operations else Match.PARTIAL), child
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or say which methods there are."""
         if scope["method"] not in self.operations:
-            raise HTTPException(405, headers={"Allow": ", ".join(sorted(self.operations))})
-        await super().handle(scope, receive, send)
+            raise HTTPException(405, headers={"Allow": ", ".join(self._allowed())})
+        await self.app(scope, receive, send)
+
+    def _allowed(self) -> list[str]:
+        # The edge answers a HEAD as a GET without its body.
+        head = ["HEAD"] if "GET" in self.operations else []
+        return sorted([*self.operations, *head])
 
     async def _answer(self, request: Request) -> Response:
         return await self.operations[request.method].answer(request)
@@ -155,6 +172,7 @@ class Router:
 
         def add(handler: Handler) -> Handler:
             operation = Operation(method, route.path, handler, **about)
+            _ = operation.parameters  # A handler that does not fit its path stops the start.
             route.add(operation)
             return handler
 

@@ -16,7 +16,7 @@ router = Router(prefix="/admin/api/activity", tag="admin")
 async def list_activity(
     request: Request, page: str = "1", per_page: str = "20", who: str = "", area: str = ""
 ) -> JSONResponse:
-    """Who did what, newest first, for a year. `area`: `campaigns`, `subscribers`, `feeds` or `letters`."""
+    """Who did what, newest first, for a year. `area`: `campaigns`, `subscribers`, `feeds`, `letters` or `inbox`."""
     paging = Paging.parse(page, per_page)
     found, total = await ground(request).look(
         activity.newest, page=paging.page, per_page=paging.per_page, who=who, area=area

@@ -10,7 +10,7 @@ from gna import clock
 from gna.campaigns import overview, writing
 from gna.campaigns.writing import Wish
 from gna.mail.render import Format
-from gna.web.api.shapes import Shape, errors, json_only
+from gna.web.api.shapes import Shape, errors, json_only, make_optional
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
@@ -38,11 +38,9 @@ class CampaignBody(Shape):
     archived: bool = Field(True, description="whether everybody may read it at /archive")
 
 
-class CampaignChangeBody(CampaignBody):
+class CampaignChangeBody(CampaignBody, json_schema_extra=make_optional):
     """What to change; what is left out stays."""
 
-    subject: str = ""
-    body: str = ""
     updated_at: str | None = Field(None, description="as you read it; if it is another by now, nothing is changed")
 
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from gna.feeds import directory
 from gna.feeds.cadence import Every
 from gna.feeds.table import Mode
-from gna.web.api.shapes import Shape, errors, json_only
+from gna.web.api.shapes import Shape, errors, json_only, make_optional
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import feeds as desk
 from gna.web.ground import ground
@@ -39,10 +39,8 @@ class FeedBody(Shape):
     archived: bool = Field(True, description="whether everybody may read its campaigns at /archive")
 
 
-class FeedChangeBody(FeedBody):
+class FeedChangeBody(FeedBody, json_schema_extra=make_optional):
     """What to change; what is left out stays."""
-
-    url: str = ""
 
 
 @router.get("", summary="List feeds", responses=errors(400, 503))

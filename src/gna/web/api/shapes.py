@@ -1,15 +1,31 @@
-"""The shapes that several addresses share, for the API reference."""
+"""The shapes that several routes share, for the API reference."""
+
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from gna.web.body import FORMS
 from gna.web.routing import RequestBody, Responses
 
-# Where the API reference keeps the shape of a body.
-REFERENCE = "#/components/schemas/{model}"
+# Where the OpenAPI document keeps the schema of a shape.
+SCHEMA_PATH = "#/components/schemas/{model}"
 
 
-class Shape(BaseModel, defer_build=True):
+def omit_null_defaults(schema: dict[str, Any]) -> None:
+    """Tell a field that is left out from one that is null, which in a change takes something away."""
+    for field in schema.get("properties", {}).values():
+        if field.get("default", "") is None:
+            del field["default"]
+
+
+def make_optional(schema: dict[str, Any]) -> None:
+    """Describe a change: what is left out stays, so no field is required or has a default."""
+    schema.pop("required", None)
+    for field in schema["properties"].values():
+        field.pop("default", None)
+
+
+class Shape(BaseModel, defer_build=True, json_schema_extra=omit_null_defaults):
     """JSON as the API reference describes it; handlers read and refuse bodies in words of their own."""
 
 
@@ -36,7 +52,7 @@ MEANING = {
     500: "A setting is missing",
     503: "The database is away; try again after `Retry-After` seconds",
 }
-REFUSAL = {"application/json": {"schema": {"$ref": REFERENCE.format(model=Error.__name__)}}}
+REFUSAL = {"application/json": {"schema": {"$ref": SCHEMA_PATH.format(model=Error.__name__)}}}
 
 
 def errors(*statuses: int) -> Responses:

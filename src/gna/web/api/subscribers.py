@@ -15,7 +15,7 @@ from gna.subscribers import directory, imports
 from gna.subscribers.directory import Change
 from gna.subscribers.export import problem_file
 from gna.subscribers.wanted import Wanted
-from gna.web.api.shapes import Shape, errors, json_only
+from gna.web.api.shapes import Shape, errors, json_only, make_optional
 from gna.web.body import content_type, parse_id, parse_object
 from gna.web.desk import imports as desk_imports
 from gna.web.desk import subscribers as desk
@@ -43,7 +43,7 @@ class ImportBody(Shape):
     )
 
 
-class SubscriberChangeBody(Shape):
+class SubscriberChangeBody(Shape, json_schema_extra=make_optional):
     """What to change of a person; what is left out stays."""
 
     nickname: str | None = Field(None, description="1–50 characters, or null for none", examples=["Ana"])
@@ -106,7 +106,12 @@ async def get_import(request: Request, import_id: str) -> JSONResponse:
     return JSONResponse(_import(await ground(request).look(imports.the_import, parse_id(import_id))))
 
 
-@router.get("/imports/{import_id}/errors.csv", summary="Download what was not imported", responses=errors(404))
+@router.get(
+    "/imports/{import_id}/errors.csv",
+    summary="Download what was not imported",
+    response_class=StreamingResponse,
+    responses=errors(404),
+)
 async def get_import_errors(request: Request, import_id: str) -> StreamingResponse:
     """The row numbers with their reasons; no address is among it, since some of these people have left."""
     found = await ground(request).look(imports.problems_of, parse_id(import_id))

@@ -1,5 +1,7 @@
 """Leaving by the link in a mail: a click, a button, or a mail program's one-click POST (RFC 8058)."""
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -20,6 +22,10 @@ LIST = "/unsubscribe"
 ALL = "/api/unsubscribe"
 PAGES: Responses = {200: {"description": "A page that confirms it", "content": {"text/html": {}}}}
 ONE_CLICK: Responses = {200: {"description": "Done, or nothing to do; no body", "content": {}}}
+# A program that asks for JSON gets `{"ok": true}` from the link of a list.
+OK: dict[str, Any] = {"application/json": {}}
+LEFT_LIST: Responses = {200: {"description": "A page that confirms it", "content": {"text/html": {}, **OK}}}
+ONE_CLICK_LIST: Responses = {200: {"description": "Done, or nothing to do; no body, or JSON", "content": OK}}
 INVALID: Responses = {400: {"description": "A page that says what to do"}}
 
 
@@ -47,7 +53,7 @@ async def unsubscribe_one_click(request: Request, token: str = "") -> Response:
     return page(request, "goodbye.html") if form.get(BUTTON) else Response()
 
 
-@router.get(LIST, summary="The unsubscribe link of one list", responses=PAGES | errors(400, 500))
+@router.get(LIST, summary="The unsubscribe link of one list", responses=LEFT_LIST | errors(400, 500))
 async def leave_list_link(request: Request, token: str = "") -> Response:
     """End one list membership; the token is signed with UNSUB_SECRET. Repeating it changes nothing."""
     try:
@@ -64,7 +70,7 @@ async def leave_list_link(request: Request, token: str = "") -> Response:
     )
 
 
-@router.post(LIST, summary="Leave one list with one click", responses=ONE_CLICK | errors(400, 500))
+@router.post(LIST, summary="Leave one list with one click", responses=ONE_CLICK_LIST | errors(400, 500))
 async def leave_list_one_click(request: Request, token: str = "") -> Response:
     """The same for mail programs: any body, an empty answer, never a redirect."""
     form = await posted(request)
