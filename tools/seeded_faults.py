@@ -8,6 +8,7 @@ Then each of them alone faces the tests that failed there; this is repeated whil
 import argparse
 import json
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -35,17 +36,19 @@ class Fault:
 
     @property
     def nearest_tests(self) -> list[str]:
-        """The tests of its package that import it, or else all tests of its package."""
+        """The tests of its package that have its name or import it, or else all tests of its package."""
         module = Path(self.file).stem
         package = Path(self.file).parts[2]
         imports = re.compile(rf"gna\.{package}\b.*\b{module}\b")
         files = sorted(ROOT.glob(f"tests/{package}/**/test_*.py"))
-        importing = [str(file.relative_to(ROOT)) for file in files if imports.search(file.read_text())]
-        return importing or [f"tests/{package}"]
+        near = [file for file in files if file.stem == f"test_{module}" or imports.search(file.read_text())]
+        return [str(file.relative_to(ROOT)) for file in near] or [f"tests/{package}"]
 
 
 def main() -> None:
     """Print for each fault whether a test found it, and which."""
+    # So that the file with the fault is restored.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*", help="Only these faults.")
     parser.add_argument("--whole", action="store_true", help="Begin with the whole suite.")
