@@ -113,7 +113,8 @@ def test_goodbye_does_not_wait_for_a_server_that_says_nothing(server: ScriptedSm
         began = time.perf_counter()
 
     running(smtp, story)
-    assert 0.1 <= time.perf_counter() - began < Timeouts().goodbye
+    # The loop counts from where its round began, some time before.
+    assert 0.05 < time.perf_counter() - began < Timeouts().goodbye
 
 
 def test_it_can_be_used_in_one_event_loop_after_another(server: ScriptedSmtp) -> None:
