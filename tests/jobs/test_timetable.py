@@ -74,6 +74,15 @@ def test_an_early_claim_does_not_wait_but_never_doubles(entered: Database) -> No
         assert claim(tx, worker="b", now=NOW, early=True)
 
 
+def test_a_step_is_not_repeated_by_a_worker_that_read_the_clock_before_another_released_it(entered: Database) -> None:
+    read_at = NOW
+    released_at = NOW + timedelta(milliseconds=5)
+    with entered.write() as tx:
+        claim(tx, worker="a", now=NOW)
+        timetable.release(tx, "clean-up", worker="a", wait=HOUR, now=released_at)
+        assert not claim(tx, worker="b", now=read_at)
+
+
 @pytest.mark.parametrize("jump", [timedelta(hours=6), timedelta(days=30)])
 def test_a_clock_that_was_set_back_stops_no_step(entered: Database, jump: timedelta) -> None:
     with entered.write() as tx:

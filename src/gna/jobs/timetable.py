@@ -30,10 +30,11 @@ def claim(tx: Connection, step: str, *, worker: str, every: timedelta, now: date
     """Whether this worker does the step now. `early` does not wait until it is due, but never doubles it.
 
     A time further away than the step or a lease ever waits was written before the clock was set back: it has come.
+    Both have a lease of tolerance, since another worker may have released the step after this one read the clock.
     """
     t = timetable.c
     free = sa.or_(t.claimed_until.is_(None), t.claimed_until <= now, t.claimed_until > now + 2 * LEASE)
-    due = sa.true() if early else sa.or_(t.due_at <= now, t.due_at > now + every)
+    due = sa.true() if early else sa.or_(t.due_at <= now, t.due_at > now + every + LEASE)
     won = tx.execute(
         sa.update(timetable).where(t.step == step, free, due).values(claimed_by=worker, claimed_until=now + LEASE)
     )
