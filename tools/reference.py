@@ -74,19 +74,25 @@ def routes() -> str:
     lines += ['Every error is `{"error": "<reason>"}`.', "", "| route | what it does |", "|---|---|"]
     for path, methods in document(app)["paths"].items():
         for method, operation in methods.items():
-            lines.append(f"| `{method.upper()} {path}` | {operation['description']} |")
+            description = " ".join(operation["description"].split())
+            lines.append(f"| `{method.upper()} {path}` | {description} |")
     lines += [f"| `GET {path}` | {says} |" for path, says in UNLISTED.items()]
     return "\n".join(lines) + "\n"
 
 
 def _parameters(command: TyperCommand) -> str:
-    arguments = "".join(f" {_argument(param)}" for param in command.params if isinstance(param, TyperArgument))
-    return arguments + "".join(f" [{param.opts[0]} …]" for param in command.params if isinstance(param, TyperOption))
+    arguments = [_argument(param) for param in command.params if isinstance(param, TyperArgument)]
+    options = [_option(param) for param in command.params if isinstance(param, TyperOption)]
+    return "".join(f" {part}" for part in [*arguments, *options])
 
 
 def _argument(param: TyperArgument) -> str:
     name = (param.name or "").upper()
     return name if param.required else f"[{name}]"
+
+
+def _option(param: TyperOption) -> str:
+    return f"[{param.opts[0]}]" if param.is_flag else f"[{param.opts[0]} …]"
 
 
 SETTINGS_INTRO = [

@@ -1,8 +1,12 @@
 """The API reference: what the document says of the routes, and that others can read it."""
 
+import argparse
+import html
 import json
 import re
+import shlex
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import schemathesis
@@ -64,6 +68,28 @@ def test_the_page_shows_the_choices_of_a_field_as_text(client: TestClient) -> No
     html = client.get("/docs").text
     [row] = re.findall(r"<tr>(?:(?!</tr>).)*<code>cadence</code>.*?</tr>", html, re.DOTALL)[:1]
     assert "string" in row
+
+
+def test_every_example_of_the_page_can_be_sent(client: TestClient, document: dict[str, Any]) -> None:
+    curl = argparse.ArgumentParser()
+    curl.add_argument("url")
+    curl.add_argument("-X", dest="method")
+    curl.add_argument("-H", dest="header", default="A: b")
+    curl.add_argument("-d", dest="data", action="append", default=[])
+    curl.add_argument("-F", dest="file")
+    examples = re.findall(r"<pre[^>]*>curl (.*?)</pre>", client.get("/docs").text, re.DOTALL)
+    assert len(examples) > 60
+    for example in examples:
+        command = curl.parse_args(shlex.split(html.unescape(example).replace("\\\n", "")))
+        method = command.method or ("POST" if command.data or command.file else "GET")
+        name, _, value = command.header.partition(": ")
+        body = "&".join(command.data).encode()
+        files = {"file": ("people.csv", b"email\nana@example.org\n")} if command.file else None
+        assert command.url.isascii()
+        answer = client.request(method, command.url, headers={name: value}, content=body or None, files=files)
+        responses = document["paths"][urlsplit(command.url).path][method.lower()]["responses"]
+        assert str(answer.status_code) in responses, (example, answer.text)
+        assert answer.status_code not in (413, 415), example
 
 
 @pytest.mark.parametrize("shape", ["CampaignChangeBody", "FeedChangeBody", "SubscriberChangeBody"])

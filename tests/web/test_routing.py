@@ -1,6 +1,7 @@
 """How a request finds its handler, and what the handler gets."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -65,10 +66,12 @@ def test_a_path_leaves_other_methods_to_a_later_route_that_it_fits_too() -> None
 
     @router.post("/things/preview")
     async def preview(_: Request) -> Response:
+        """Say which handler this is."""
         return PlainTextResponse("preview")
 
     @router.get("/things/{thing_id}")
     async def show(_: Request, thing_id: str) -> Response:
+        """Say which thing this is."""
         return PlainTextResponse(thing_id)
 
     client = TestClient(Starlette(routes=router.routes))
@@ -78,14 +81,26 @@ def test_a_path_leaves_other_methods_to_a_later_route_that_it_fits_too() -> None
 
 
 async def takes_too_little(_: Request) -> Response:
+    """Answer nothing."""
     return Response()
 
 
 async def takes_what_may_be_missing(_: Request, thing_id: str, page: str) -> Response:
+    """Answer nothing."""
     return Response()
 
 
 async def takes_a_number(_: Request, thing_id: str, page: int = 1) -> Response:
+    """Answer nothing."""
+    return Response()
+
+
+async def is_not_described(_: Request, thing_id: str) -> Response:
+    return Response()
+
+
+def blocks(_: Request, thing_id: str) -> Response:
+    """Answer nothing, on the event loop."""
     return Response()
 
 
@@ -95,13 +110,18 @@ async def takes_a_number(_: Request, thing_id: str, page: int = 1) -> Response:
         (takes_too_little, "does not take thing_id"),
         (takes_what_may_be_missing, "page needs a default"),
         (takes_a_number, "page needs a default"),
+        (is_not_described, "has no docstring"),
+        (blocks, "is not async"),
     ],
 )
-def test_a_handler_that_does_not_fit_its_path_stops_the_start(
-    handler: Callable[..., Awaitable[Response]], reason: str
-) -> None:
+def test_a_handler_that_does_not_fit_its_path_stops_the_start(handler: Callable[..., Any], reason: str) -> None:
     with pytest.raises(TypeError, match=reason):
         Router(tag="things").get("/things/{thing_id}")(handler)
+
+
+def test_a_part_of_a_path_with_a_converter_stops_the_start() -> None:
+    with pytest.raises(TypeError, match="does not take thing_id:path"):
+        Router(tag="things").get("/things/{thing_id:path}")(takes_what_may_be_missing)
 
 
 def test_a_second_handler_for_the_same_method_and_path_stops_the_start() -> None:

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from gna.db import answers
 from gna.errors import NotFound
+from gna.web.api.shapes import content, errors
 from gna.web.auth import is_local
 from gna.web.ground import ground
 from gna.web.routing import Router
@@ -29,7 +30,12 @@ async def healthz(request: Request) -> JSONResponse:
     return JSONResponse({"status": "ok", "database": "ok"})
 
 
-@router.get("/metrics", summary="What was counted, for Prometheus", response_class=Response)
+@router.get(
+    "/metrics",
+    summary="What was counted, for Prometheus",
+    response_class=Response,
+    responses=content(200, "text/plain") | errors(404),
+)
 async def metrics(request: Request) -> Response:
     """Counters and timings, for this machine and `METRICS_ALLOW` only: who can watch them can tell who is known."""
     if not is_local(request) and not is_among(request, ground(request).settings.metrics_allow):

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from gna import __version__
-from gna.web.api.shapes import SCHEMA_PATH, Error
+from gna.web.api.shapes import SCHEMA_PATH, Error, errors
 from gna.web.routing import Operation, Parameter, PathRoute, Router
 
 DESCRIPTION = 'Sign-up with double opt-in, from any website. Every error is `{"error": "<reason>"}`.'
@@ -80,7 +80,7 @@ def _operation_object(operation: Operation, tag: str) -> dict[str, Any]:
     if operation.body:
         schema = {"schema": _schema_path(operation.body.model)}
         content = dict.fromkeys(operation.body.media_types, schema)
-        operation_object["requestBody"] = {"required": True, "content": content}
+        operation_object["requestBody"] = {"required": operation.body.required, "content": content}
     operation_object["responses"] = _responses(operation)
     return operation_object
 
@@ -103,8 +103,13 @@ def _responses(operation: Operation) -> dict[str, Any]:
     if media_type and operation.status != 204:
         success["content"] = {media_type: {"schema": _schema_of_success(operation, media_type)}}
     responses = {str(operation.status): success}
-    for status, response in operation.responses.items():
-        responses[str(status)] = {**responses.get(str(status), {}), **response}
+    too_large = errors(413) if operation.body else {}
+    for status, response in sorted({**too_large, **operation.responses}.items()):
+        usual = responses.get(str(status), {})
+        content = {**usual.get("content", {}), **response.get("content", {})}
+        responses[str(status)] = {**usual, **response}
+        if content:
+            responses[str(status)]["content"] = content
     return responses
 
 

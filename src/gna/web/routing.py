@@ -7,9 +7,10 @@ parameter of the query has a default.
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel
@@ -29,6 +30,7 @@ class RequestBody:
 
     model: type[BaseModel]
     media_types: tuple[str, ...]
+    required: bool = True
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,11 @@ class Operation:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """What the handler takes beside the request."""
-        in_path = re.findall(r"{(\w+)}", self.path)
+        if not inspect.iscoroutinefunction(self.handler):
+            raise TypeError(f"{self.method} {self.path}: the handler is not async")
+        if not self.handler.__doc__:
+            raise TypeError(f"{self.method} {self.path}: the handler has no docstring for the API reference")
+        in_path = re.findall(r"{(.*?)}", self.path)
         _, *parameters = inspect.signature(self.handler).parameters.values()
         if missing := set(in_path) - {parameter.name for parameter in parameters}:
             raise TypeError(f"{self.method} {self.path}: the handler does not take {', '.join(missing)}")
@@ -144,11 +150,14 @@ class Router:
         tag: str,
         prefix: str = "",
         response_class: type[Response] = JSONResponse,
+        responses: Mapping[int, dict[str, Any]] = MappingProxyType({}),
     ) -> None:
         self.routes: list[PathRoute] = []
         self._tag = tag
         self._prefix = prefix
         self._response_class = response_class
+        # Of every operation.
+        self._responses = responses
 
     def get(self, path: str, **about: Unpack[About]) -> Callable[[Handler], Handler]:
         """Answer GET with the decorated handler."""
@@ -168,6 +177,7 @@ class Router:
 
     def _operation(self, method: str, path: str, about: About) -> Callable[[Handler], Handler]:
         about.setdefault("response_class", self._response_class)
+        about["responses"] = {**self._responses, **about.get("responses", {})}
         route = self._route(self._prefix + path)
 
         def add(handler: Handler) -> Handler:

@@ -21,19 +21,23 @@ from gna.mail.compile import Sender
 from gna.mail.render import Draft, check
 from gna.subscribers.signup import parse_nickname
 from gna.web.api.campaigns import NOT_THERE, CampaignBody
-from gna.web.api.shapes import Shape, errors, json_only
+from gna.web.api.shapes import ADMIN_ERRORS, Shape, content, errors, json_only, make_optional
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
 from gna.web.pages.render import sandboxed, wants_html
 from gna.web.routing import Router
 
-router = Router(prefix="/admin/api", tag="admin")
+router = Router(prefix="/admin/api", tag="admin", responses=ADMIN_ERRORS)
 
 FORMATS = ("html", "text", "source", "json")
 WATCH_SECONDS = 0.5
 # Proxies close a connection on which nothing is said.
 SIGN_OF_LIFE = 15
+
+
+class PreviewBody(CampaignBody, json_schema_extra=make_optional):
+    """What is written so far."""
 
 
 class TrialBody(Shape):
@@ -45,8 +49,8 @@ class TrialBody(Shape):
 @router.post(
     "/campaigns/preview",
     summary="Preview what is not saved",
-    responses=errors(400, 404, 503),
-    body=json_only(CampaignBody),
+    responses=errors(400, 404),
+    body=json_only(PreviewBody),
 )
 async def preview_unsaved(request: Request, subscriber: str = "") -> JSONResponse:
     """Subject, HTML, text and checks of what is being written, as a subscriber would see it."""
@@ -60,7 +64,7 @@ async def preview_unsaved(request: Request, subscriber: str = "") -> JSONRespons
     "/campaigns/{campaign_id}/test",
     summary="Send a test",
     status=202,
-    responses=errors(400, 404, 503),
+    responses=errors(400, 404),
     body=json_only(TrialBody),
 )
 async def send_test(request: Request, campaign_id: str) -> JSONResponse:
@@ -71,7 +75,10 @@ async def send_test(request: Request, campaign_id: str) -> JSONResponse:
 
 
 @router.get(
-    "/campaigns/{campaign_id}/preview", summary="Preview", response_class=HTMLResponse, responses=errors(400, 404, 503)
+    "/campaigns/{campaign_id}/preview",
+    summary="Preview",
+    response_class=HTMLResponse,
+    responses=content(200, "text/plain", "application/json") | errors(400, 404),
 )
 async def preview_campaign(
     request: Request, campaign_id: str, format: str = "", subscriber: str = "", nickname: str = ""
@@ -120,7 +127,7 @@ async def count_audience(request: Request, campaign_id: str) -> JSONResponse:
     "/campaigns/{campaign_id}/progress",
     summary="Watch",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}}, **NOT_THERE},
+    responses=content(200, "text/event-stream") | NOT_THERE,
 )
 async def watch_campaign(request: Request, campaign_id: str) -> StreamingResponse:
     """Server-sent events: `progress` with the sums as they change, `done` when it is published."""

@@ -10,17 +10,17 @@ from gna import clock
 from gna.campaigns import overview, writing
 from gna.campaigns.writing import Wish
 from gna.mail.render import Format
-from gna.web.api.shapes import Shape, errors, json_only, make_optional
+from gna.web.api.shapes import ADMIN_ERRORS, Shape, errors, json_only, make_optional
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import campaigns as desk
 from gna.web.ground import Ground, ground
 from gna.web.paging import Paging, listed
 from gna.web.routing import Router
 
-router = Router(prefix="/admin/api", tag="admin")
+router = Router(prefix="/admin/api", tag="admin", responses=ADMIN_ERRORS)
 
-NOT_THERE = errors(404, 503)
-WRONG = errors(400, 404, 409, 503)
+NOT_THERE = errors(404)
+WRONG = errors(400, 404, 409)
 
 
 class CampaignBody(Shape):
@@ -47,10 +47,14 @@ class CampaignChangeBody(CampaignBody, json_schema_extra=make_optional):
 class ScheduleBody(Shape):
     """When to send."""
 
-    scheduled_at: str = Field(description="ISO 8601 with a zone, in the future", examples=["2030-01-31T09:00:00Z"])
+    scheduled_at: str | None = Field(
+        None,
+        description="ISO 8601 with a zone, in the future; the planned time if left out",
+        examples=["2030-01-31T09:00:00Z"],
+    )
 
 
-@router.get("/campaigns", summary="List campaigns", responses=errors(400, 503))
+@router.get("/campaigns", summary="List campaigns", responses=errors(400))
 async def list_campaigns(request: Request, page: str = "1", per_page: str = "20", state: str = "") -> JSONResponse:
     """Newest first, without their bodies; `state` picks those in one state."""
     paging, wanted = Paging.parse(page, per_page), overview.parse_state(state)
@@ -62,7 +66,7 @@ async def list_campaigns(request: Request, page: str = "1", per_page: str = "20"
     "/campaigns",
     summary="Write a campaign",
     status=201,
-    responses=errors(400, 503),
+    responses=errors(400),
     body=json_only(CampaignBody),
 )
 async def create_campaign(request: Request) -> JSONResponse:
@@ -92,7 +96,7 @@ async def change_campaign(request: Request, campaign_id: str) -> JSONResponse:
     return await _shown(ground(request), campaign_id)
 
 
-@router.delete("/campaigns/{campaign_id}", summary="Delete a draft", status=204, responses=errors(404, 409, 503))
+@router.delete("/campaigns/{campaign_id}", summary="Delete a draft", status=204, responses=errors(404, 409))
 async def delete_campaign(request: Request, campaign_id: str) -> Response:
     """Only while it is a draft."""
     await desk.delete(request, parse_id(campaign_id))
@@ -116,7 +120,7 @@ async def send_campaign(request: Request, campaign_id: str) -> JSONResponse:
     "/campaigns/{campaign_id}/schedule",
     summary="Send later",
     responses=WRONG,
-    body=json_only(ScheduleBody),
+    body=json_only(ScheduleBody, required=False),
 )
 async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Publish a draft at a time in the future, or a scheduled one at another; without a time, at the planned one."""
@@ -127,21 +131,21 @@ async def schedule_campaign(request: Request, campaign_id: str) -> JSONResponse:
     return await _shown(ground(request), campaign_id)
 
 
-@router.post("/campaigns/{campaign_id}/cancel", summary="Cancel a schedule", responses=errors(404, 409, 503))
+@router.post("/campaigns/{campaign_id}/cancel", summary="Cancel a schedule", responses=errors(404, 409))
 async def cancel_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Make a scheduled campaign a draft again."""
     await desk.cancel(request, parse_id(campaign_id))
     return await _shown(ground(request), campaign_id)
 
 
-@router.post("/campaigns/{campaign_id}/pause", summary="Pause", responses=errors(404, 409, 503))
+@router.post("/campaigns/{campaign_id}/pause", summary="Pause", responses=errors(404, 409))
 async def pause_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Send no more of it for now; what is on its way arrives."""
     await desk.pause(request, parse_id(campaign_id))
     return await _shown(ground(request), campaign_id)
 
 
-@router.post("/campaigns/{campaign_id}/resume", summary="Go on", responses=errors(404, 409, 503))
+@router.post("/campaigns/{campaign_id}/resume", summary="Go on", responses=errors(404, 409))
 async def resume_campaign(request: Request, campaign_id: str) -> JSONResponse:
     """Go on where it was paused."""
     await desk.resume(request, parse_id(campaign_id))
@@ -154,7 +158,7 @@ async def get_delivery(request: Request, delivery_id: str) -> JSONResponse:
     return JSONResponse(await ground(request).look(overview.delivery, parse_id(delivery_id)))
 
 
-@router.post("/deliveries/{delivery_id}/retry", summary="Try again", responses=errors(404, 409, 503))
+@router.post("/deliveries/{delivery_id}/retry", summary="Try again", responses=errors(404, 409))
 async def retry_delivery(request: Request, delivery_id: str) -> JSONResponse:
     """Send what a failed delivery could not send, and nothing else."""
     await desk.retry(request, parse_id(delivery_id))

@@ -9,16 +9,16 @@ from starlette.responses import JSONResponse, Response
 from gna.feeds import directory
 from gna.feeds.cadence import Every
 from gna.feeds.table import Mode
-from gna.web.api.shapes import Shape, errors, json_only, make_optional
+from gna.web.api.shapes import ADMIN_ERRORS, Shape, errors, json_only, make_optional
 from gna.web.body import parse_id, parse_object
 from gna.web.desk import feeds as desk
 from gna.web.ground import ground
 from gna.web.paging import Paging, listed
 from gna.web.routing import Router
 
-router = Router(prefix="/admin/api/feeds", tag="admin")
+router = Router(prefix="/admin/api/feeds", tag="admin", responses=ADMIN_ERRORS)
 
-WRONG = errors(400, 404, 409, 503)
+WRONG = errors(400, 404, 409)
 
 
 class FeedBody(Shape):
@@ -43,7 +43,7 @@ class FeedChangeBody(FeedBody, json_schema_extra=make_optional):
     """What to change; what is left out stays."""
 
 
-@router.get("", summary="List feeds", responses=errors(400, 503))
+@router.get("", summary="List feeds", responses=errors(400))
 async def list_feeds(request: Request, page: str = "1", per_page: str = "20") -> JSONResponse:
     """Newest first, with when they were looked at and what went wrong."""
     paging = Paging.parse(page, per_page)
@@ -55,7 +55,7 @@ async def list_feeds(request: Request, page: str = "1", per_page: str = "20") ->
     "",
     summary="Add a feed",
     status=201,
-    responses=errors(400, 409, 503),
+    responses=errors(400, 409),
     body=json_only(FeedBody),
 )
 async def add_feed(request: Request) -> JSONResponse:
@@ -64,7 +64,7 @@ async def add_feed(request: Request) -> JSONResponse:
     return await _shown(request, feed_id, 201)
 
 
-@router.get("/{feed_id}", summary="One feed", responses=errors(404, 503))
+@router.get("/{feed_id}", summary="One feed", responses=errors(404))
 async def get_feed(request: Request, feed_id: str) -> JSONResponse:
     """One feed."""
     return await _shown(request, parse_id(feed_id))
@@ -77,21 +77,21 @@ async def change_feed(request: Request, feed_id: str) -> JSONResponse:
     return await _shown(request, feed_id)
 
 
-@router.delete("/{feed_id}", summary="Remove a feed", status=204, responses=errors(404, 409, 503))
+@router.delete("/{feed_id}", summary="Remove a feed", status=204, responses=errors(404, 409))
 async def remove_feed(request: Request, feed_id: str) -> Response:
     """Campaigns that it made stay. The feed of FEED_URL goes with its setting."""
     await desk.remove(request, parse_id(feed_id))
     return Response(status_code=204)
 
 
-@router.post("/{feed_id}/check", summary="Look at a feed now", responses=errors(404, 409, 503))
+@router.post("/{feed_id}/check", summary="Look at a feed now", responses=errors(404, 409))
 async def check_feed(request: Request, feed_id: str) -> JSONResponse:
     """Answers when it was looked at; `last_error` says what went wrong, `campaign_id` what became of new posts."""
     await desk.check(request, parse_id(feed_id))
     return await _shown(request, feed_id)
 
 
-@router.post("/{feed_id}/skip", summary="Wait no more", responses=errors(404, 409, 503))
+@router.post("/{feed_id}/skip", summary="Wait no more", responses=errors(404, 409))
 async def skip_campaign(request: Request, feed_id: str) -> JSONResponse:
     """Wait no more for the campaign of a feed to be delivered; what is in it is not mailed again."""
     await desk.skip(request, parse_id(feed_id))

@@ -12,17 +12,21 @@ from gna.db import timed
 from gna.errors import NotAllowedNow, NotLetIn, Refused
 from gna.mail import address
 from gna.subscribers.profile import Updated, Wish, enter, request_link, update
-from gna.web.api.shapes import Shape, Status, errors, json_or_form
+from gna.web.api.shapes import Shape, Status, content, errors, json_or_form
 from gna.web.body import FORMS, content_type, fields
 from gna.web.ground import ground
 from gna.web.language import language_of
 from gna.web.limit import CHANGES, LINKS, LINKS_OF_VISITOR, spend
 from gna.web.pages.render import is_page, page
-from gna.web.routing import Router
+from gna.web.routing import Responses, Router
 from gna.web.timing import blur
 from gna.web.visitor import visitor
 
 router = Router(tag="profile")
+
+
+# For a form.
+SAVED: Responses = {303: {"description": "Done; a page says so"}}
 
 
 class LinkBody(Shape):
@@ -43,7 +47,7 @@ class UpdateBody(Shape):
     "/api/profile/request-link",
     summary="Mail a link to the profile",
     model=Status,
-    responses=errors(400, 413, 415, 429, 503),
+    responses=content(200, "text/html") | errors(400, 413, 415, 429, 503),
     body=json_or_form(LinkBody),
 )
 async def post_request_link(request: Request) -> Response:
@@ -72,7 +76,7 @@ async def post_request_link(request: Request) -> Response:
     "/api/profile/update",
     summary="Change nickname or address",
     model=Status,
-    responses=errors(400, 401, 409, 413, 415, 429, 503),
+    responses=SAVED | errors(400, 401, 409, 413, 415, 429, 503),
     body=json_or_form(UpdateBody),
 )
 async def post_update(request: Request) -> Response:

@@ -29,6 +29,12 @@ class Shape(BaseModel, defer_build=True, json_schema_extra=omit_null_defaults):
     """JSON as the API reference describes it; handlers read and refuse bodies in words of their own."""
 
 
+class TokenBody(Shape):
+    """What the button behind a link sends."""
+
+    token: str = Field(description="from the link in the mail", examples=["kJ…43 characters"])
+
+
 class Status(Shape):
     """What happened."""
 
@@ -43,7 +49,8 @@ class Error(Shape):
 
 MEANING = {
     400: "What was sent cannot be used; the reason says why",
-    401: "The link has expired, was used, or is not one of ours",
+    401: "Not signed in; or the link or the secret is not one of ours, was used or has expired",
+    403: "Not from there: another site's page, or another machine where nobody signs in",
     404: "There is no such thing",
     409: "Not possible in this state",
     413: "Too large",
@@ -60,11 +67,20 @@ def errors(*statuses: int) -> Responses:
     return {status: {"description": MEANING[status], "content": REFUSAL} for status in statuses}
 
 
+# What every route of the dashboard may answer.
+ADMIN_ERRORS = errors(401, 403, 500, 503)
+
+
+def content(status: int, *media_types: str) -> Responses:
+    """The media types of an answer, beside the usual one of its route."""
+    return {status: {"content": {media_type: {} for media_type in media_types}}}
+
+
 def json_or_form(model: type[Shape]) -> RequestBody:
     """A body that visitors send as JSON or as a form."""
     return RequestBody(model, ("application/json", *FORMS))
 
 
-def json_only(model: type[Shape]) -> RequestBody:
+def json_only(model: type[Shape], *, required: bool = True) -> RequestBody:
     """A body in JSON."""
-    return RequestBody(model, ("application/json",))
+    return RequestBody(model, ("application/json",), required)

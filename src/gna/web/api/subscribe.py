@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from gna.db import timed
 from gna.errors import Refused
 from gna.subscribers.signup import SignUp, subscribe
-from gna.web.api.shapes import Shape, Status, errors, json_or_form
+from gna.web.api.shapes import Shape, Status, content, errors, json_or_form
 from gna.web.body import fields
 from gna.web.ground import ground
 from gna.web.language import language_of
@@ -35,7 +35,7 @@ class SubscribeBody(Shape):
     status=201,
     summary="Subscribe a visitor",
     model=Status,
-    responses=errors(400, 413, 415, 429, 503),
+    responses=content(201, "text/html") | errors(400, 413, 415, 429, 503),
     body=json_or_form(SubscribeBody),
 )
 async def post_subscribe(request: Request) -> Response:

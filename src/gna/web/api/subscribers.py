@@ -15,7 +15,7 @@ from gna.subscribers import directory, imports
 from gna.subscribers.directory import Change
 from gna.subscribers.export import problem_file
 from gna.subscribers.wanted import Wanted
-from gna.web.api.shapes import Shape, errors, json_only, make_optional
+from gna.web.api.shapes import ADMIN_ERRORS, Shape, content, errors, json_only, make_optional
 from gna.web.body import content_type, parse_id, parse_object
 from gna.web.desk import imports as desk_imports
 from gna.web.desk import subscribers as desk
@@ -23,7 +23,7 @@ from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
 from gna.web.routing import RequestBody, Router
 
-router = Router(prefix="/admin/api", tag="admin")
+router = Router(prefix="/admin/api", tag="admin", responses=ADMIN_ERRORS)
 
 ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 
@@ -47,12 +47,12 @@ class SubscriberChangeBody(Shape, json_schema_extra=make_optional):
     """What to change of a person; what is left out stays."""
 
     nickname: str | None = Field(None, description="1–50 characters, or null for none", examples=["Ana"])
-    ocd_ids: list[str] | None = Field(None, description="the places", examples=[["ocd-division/country:ro"]])
-    attributes: dict[str, Any] | None = Field(None, description="all of them", examples=[{"city": "Cluj"}])
-    lists: list[str] | None = Field(None, description="the lists they are on, and no others", examples=[["general"]])
+    ocd_ids: list[str] = Field([], description="the places", examples=[["ocd-division/country:ro"]])
+    attributes: dict[str, Any] = Field({}, description="all of them", examples=[{"city": "Cluj"}])
+    lists: list[str] = Field([], description="the lists they are on, and no others", examples=[["general"]])
 
 
-@router.get("/subscribers", summary="List or search subscribers", responses=errors(400, 503))
+@router.get("/subscribers", summary="List or search subscribers", responses=errors(400))
 async def list_subscribers(
     request: Request, page: str = "1", per_page: str = "20", q: str = "", status: str = "", list: str = ""
 ) -> JSONResponse:
@@ -63,7 +63,12 @@ async def list_subscribers(
     return listed([person.shown() for person in found], paging, totals.of(wanted.status))
 
 
-@router.get("/subscribers/export.csv", summary="Download subscribers as CSV", response_class=StreamingResponse)
+@router.get(
+    "/subscribers/export.csv",
+    summary="Download subscribers as CSV",
+    response_class=StreamingResponse,
+    responses=content(200, "text/csv") | errors(400),
+)
 async def export_subscribers(request: Request, q: str = "", status: str = "", list: str = "") -> StreamingResponse:
     """Everybody, or those whom `q`, `status` and `list` choose; UTF-8 with a byte order mark, for spreadsheets."""
     wanted = Wanted.parse(q=q, status=status, list_key=list)
@@ -73,7 +78,8 @@ async def export_subscribers(request: Request, q: str = "", status: str = "", li
 @router.post(
     "/subscribers/import",
     summary="Import subscribers",
-    responses={202: {"description": "A large file: a job to watch"}, **errors(400, 413, 503)},
+    responses={202: {"description": "A large file: a job to watch", **content(202, "application/json")[202]}}
+    | errors(400),
     body=RequestBody(ImportBody, ("multipart/form-data",)),
 )
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:
@@ -92,7 +98,7 @@ async def import_subscribers(request: Request, dry_run: str = "") -> JSONRespons
     return JSONResponse(_import(row), 200 if row.state == imports.State.DONE else 202)
 
 
-@router.get("/imports", summary="List imports", responses=errors(400, 503))
+@router.get("/imports", summary="List imports", responses=errors(400))
 async def list_imports(request: Request, page: str = "1", per_page: str = "20") -> JSONResponse:
     """The newest first; they are forgotten after 7 days."""
     paging = Paging.parse(page, per_page)
@@ -100,7 +106,7 @@ async def list_imports(request: Request, page: str = "1", per_page: str = "20") 
     return listed([_import(row) for row in rows], paging, total)
 
 
-@router.get("/imports/{import_id}", summary="Watch an import", responses=errors(404, 503))
+@router.get("/imports/{import_id}", summary="Watch an import", responses=errors(404))
 async def get_import(request: Request, import_id: str) -> JSONResponse:
     """How far it is, and what became of the rows so far."""
     return JSONResponse(_import(await ground(request).look(imports.the_import, parse_id(import_id))))
@@ -110,7 +116,7 @@ async def get_import(request: Request, import_id: str) -> JSONResponse:
     "/imports/{import_id}/errors.csv",
     summary="Download what was not imported",
     response_class=StreamingResponse,
-    responses=errors(404),
+    responses=content(200, "text/csv") | errors(404),
 )
 async def get_import_errors(request: Request, import_id: str) -> StreamingResponse:
     """The row numbers with their reasons; no address is among it, since some of these people have left."""
@@ -118,7 +124,7 @@ async def get_import_errors(request: Request, import_id: str) -> StreamingRespon
     return _csv(problem_file(found), "import-errors.csv")
 
 
-@router.get("/subscribers/{subscriber_id}", summary="One subscriber", responses=errors(404, 503))
+@router.get("/subscribers/{subscriber_id}", summary="One subscriber", responses=errors(404))
 async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
     """One person with places, attributes and lists."""
     return JSONResponse((await ground(request).look(directory.get, parse_id(subscriber_id))).shown())
@@ -127,7 +133,7 @@ async def get_subscriber(request: Request, subscriber_id: str) -> JSONResponse:
 @router.patch(
     "/subscribers/{subscriber_id}",
     summary="Change a subscriber",
-    responses=errors(400, 404, 503),
+    responses=errors(400, 404),
     body=json_only(SubscriberChangeBody),
 )
 async def patch_subscriber(request: Request, subscriber_id: str) -> JSONResponse:

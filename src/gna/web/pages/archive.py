@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from gna import __version__
 from gna.campaigns import archive, issues
 from gna.campaigns.issues import Found
 from gna.mail.render import Frame
+from gna.web.api.shapes import REFUSAL, errors
 from gna.web.body import parse_id
 from gna.web.edge import POLICY_WITH_PICTURES
 from gna.web.ground import ground
@@ -25,11 +27,14 @@ PER_PAGE = 20
 RSS = "application/rss+xml"
 # The only pages that are for search engines too.
 FOR_ALL = {"X-Robots-Tag": "all"}
-NO_SUCH_PAGE: Responses = {404: {"description": "A page: there is nothing here"}}
-BAD_PAGE: Responses = {400: {"description": "A page: the number of the page is none"}, **NO_SUCH_PAGE}
+# JSON for a program.
+HTML: dict[str, Any] = {"text/html": {}, **REFUSAL}
+NO_SUCH_PAGE: Responses = {404: {"description": "There is nothing here", "content": HTML}, **errors(503)}
+BAD_PAGE: Responses = {400: {"description": "The number of the page is none", "content": HTML}, **NO_SUCH_PAGE}
 AS_FEED: Responses = {
     200: {"content": {RSS: {}}},
     304: {"description": "Nothing has changed"},
+    **errors(503),
 }
 
 

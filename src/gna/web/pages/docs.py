@@ -48,7 +48,7 @@ def _route(schema: dict[str, Any], base_url: str, path: str, method: str, operat
         "kinds": list(kinds),
         "fields": fields,
         "answers": operation["responses"],
-        "curl": _curl(base_url + path + _query(operation), method, fields),
+        "curl": _curl(base_url + path + _query(operation), method, list(kinds), fields),
     }
 
 
@@ -79,13 +79,27 @@ def _type(field: dict[str, Any]) -> str:
 
 
 def _query(operation: dict[str, Any]) -> str:
-    named = [parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "query"]
-    return "?" + "&".join(f"{name}=…" for name in named) if named else ""
+    """The parameters that are of use in an example: a token, and those with a default."""
+    examples = {"token": "TOKEN"}
+    for parameter in operation.get("parameters", []):
+        name = parameter["name"]
+        default = parameter["schema"].get("default")
+        if parameter["in"] == "query" and default:
+            examples[name] = default
+    names = {parameter["name"] for parameter in operation.get("parameters", [])}
+    query = "&".join(f"{name}={value}" for name, value in examples.items() if name in names)
+    return f"?{query}" if query else ""
 
 
-def _curl(url: str, method: str, fields: list[dict[str, Any]]) -> str:
+def _curl(url: str, method: str, media_types: list[str], fields: list[dict[str, Any]]) -> str:
+    verb = "" if method == "get" or (method == "post" and fields) else f"-X {method.upper()} "
+    examples = {field["name"]: field["example"] for field in fields if field["example"] is not None}
+    command = f"curl {verb}'{url}'"
     if not fields:
-        return f"curl {'' if method == 'get' else f'-X {method.upper()} '}'{url}'"
-    body = json.dumps({field["name"]: field["example"] for field in fields if field["example"] is not None})
-    verb = "" if method == "post" else f"-X {method.upper()} "
-    return f"curl {verb}{url} -H 'Content-Type: application/json' \\\n  -d '{body}'"
+        return command
+    if media_types == ["multipart/form-data"]:
+        return f"{command} -F file=@people.csv"
+    if "application/json" in media_types:
+        body = json.dumps(examples, ensure_ascii=False)
+        return f"{command} -H 'Content-Type: application/json' \\\n  -d '{body}'"
+    return f"{command} \\\n  " + " ".join(f"-d '{name}={value}'" for name, value in examples.items())

@@ -7,10 +7,12 @@ from gna import tokens
 from gna.db import timed
 from gna.subscribers.confirm import Confirmed, confirm, peek
 from gna.subscribers.profile import enter
+from gna.web.api.shapes import TokenBody, content, errors
+from gna.web.body import FORMS
 from gna.web.ground import ground
 from gna.web.links import may_act, posted
 from gna.web.pages.render import WEB, page
-from gna.web.routing import Responses, Router
+from gna.web.routing import RequestBody, Responses, Router
 
 router = Router(tag="pages", response_class=HTMLResponse)
 
@@ -19,6 +21,7 @@ CONFIRMS: Responses = {
     303: {"description": "Done; see /confirmed, or /profile for a new address"},
     409: {"description": "A page: the address belongs to somebody else by now"},
     **SAYS_WHAT_TO_DO,
+    **errors(503),
 }
 # Links with tokens, and everything for machines, stay out of search engines.
 ROBOTS = "User-agent: *\n" + "".join(
@@ -39,7 +42,12 @@ async def robots(_: Request) -> Response:
     return PlainTextResponse(ROBOTS)
 
 
-@router.get("/embed.js", summary="The sign-up form for any website", response_class=FileResponse)
+@router.get(
+    "/embed.js",
+    summary="The sign-up form for any website",
+    response_class=FileResponse,
+    responses=content(200, "text/javascript"),
+)
 async def embed(_: Request) -> Response:
     """A script that defines the element `<gna-subscribe>`."""
     allowed = {**OF_ANY_SITE, "Access-Control-Allow-Origin": "*"}
@@ -63,7 +71,7 @@ async def confirm_link(request: Request, token: str = "") -> Response:
     return _told(request, outcome)
 
 
-@router.post("/confirm", summary="The button behind that link", responses=CONFIRMS)
+@router.post("/confirm", summary="The button behind that link", responses=CONFIRMS, body=RequestBody(TokenBody, FORMS))
 async def confirm_button(request: Request) -> Response:
     """The same by a button, where links alone do not act (`LINKS_NEED_CLICK`)."""
     return await _confirm(request, str((await posted(request)).get("token", "")))
@@ -75,7 +83,7 @@ async def confirmed(request: Request) -> Response:
     return page(request, "confirmed.html")
 
 
-@router.get("/profile", summary="The profile page", responses=SAYS_WHAT_TO_DO)
+@router.get("/profile", summary="The profile page", responses=SAYS_WHAT_TO_DO | errors(503))
 async def profile(request: Request, token: str | None = None) -> Response:
     """The form for nickname and address, for whoever the link lets in; without a link, how to get one."""
     if token is None:
