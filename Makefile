@@ -32,11 +32,13 @@ test: .venv/dev.stamp system lint ## install what the tests need, then lint, typ
 	@$(MAKE) --no-print-directory -j2 types $(if $(ARGS),,collect)
 	@$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-# The bytecode that this leaves in __pycache__ spares each worker 10 s.
+# The bytecode that this leaves in __pycache__ spares each worker 10 s, and each start of `gna` the compiling of it.
 collect: .venv/dev.stamp ## import every test, which finds those that cannot be
 	@$(BIN)/pytest --collect-only -qq >.venv/collected || { cat .venv/collected; exit 1; }
 
 test collect search: export HYPOTHESIS_STORAGE_DIRECTORY = .venv/hypothesis
+# Containers often set it; an empty value counts as not set.
+test collect search bench: export PYTHONDONTWRITEBYTECODE =
 
 search: .venv/dev.stamp ## let hypothesis look for new examples that break a test, with other examples in each run
 	@$(BIN)/pytest -q --hypothesis-profile=search --numprocesses $(WORKERS) $$(grep -rl "from hypothesis" tests --include='test_*.py') $(ARGS)

@@ -19,5 +19,8 @@ ALL = {
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ALL:
+    names = sys.argv[1:] or list(ALL)
+    if unknown := [name for name in names if name not in ALL]:
+        sys.exit(f"There is no measurement {', '.join(unknown)}. There are: {', '.join(ALL)}.")
+    for name in names:
         ALL[name]()

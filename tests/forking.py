@@ -2,8 +2,8 @@
 
 Importing takes most of the CPU time of a start, and the tests start hundreds. A fork has its own
 process id, environment, folder and log, is killed like any other, and shares nothing that it writes.
-Some tests start the interpreter itself: those of terminals and imports in `tests/cli/`, and
-`tests/test_rehearsal.py`. So does `bench/`.
+Some tests start the interpreter itself, where a terminal, an import or the command as a whole is the
+point. So does `bench/`.
 """
 
 import multiprocessing
