@@ -100,13 +100,18 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     errors = item.stash.get(failures, [])
-    if errors and all(isinstance(error, playwright.Error) for error in errors) and item.stash[browser_died]:
+    if errors and all(map(_is_of_browser, errors)) and item.stash.get(browser_died, False):
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         reports[-1].user_properties.append((DIED, item.nodeid))
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def _is_of_browser(error: BaseException) -> bool:
+    # What a page never shows is a fault of the page.
+    return isinstance(error, playwright.Error) and not isinstance(error, playwright.TimeoutError)
 
 
 @pytest.hookimpl(wrapper=True)

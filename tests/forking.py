@@ -6,6 +6,7 @@ Some tests start the interpreter itself, where a terminal, an import or the comm
 point. So does `bench/`.
 """
 
+import atexit
 import multiprocessing
 import os
 import runpy
@@ -106,4 +107,8 @@ def _run_module(
     sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, closefd=False, errors="backslashreplace")  # noqa: SIM115
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    finally:
+        # An interpreter calls them at its end; `multiprocessing` ends its processes without.
+        atexit._run_exitfuncs()

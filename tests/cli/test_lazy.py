@@ -1,5 +1,7 @@
+import gc
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -12,6 +14,13 @@ def test_the_help_in_the_list_is_that_of_the_command(command: LazyCommand) -> No
     loaded = command.command
     assert command.help == loaded.help
     assert command.get_short_help_str(200) == loaded.get_short_help_str(200)
+
+
+@pytest.mark.parametrize("target", ["gna.cli.serve:serve", "gna.cli.nowhere:nothing"])
+def test_the_garbage_collector_runs_again_after_an_import(target: str) -> None:
+    with suppress(ImportError):
+        _ = LazyCommand("it", target=target, help="").command
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])

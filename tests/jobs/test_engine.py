@@ -253,6 +253,45 @@ def test_the_heart_beats_while_the_engine_lives(db: Database, monkeypatch: pytes
     assert len(seen) == 3
 
 
+def test_the_heart_beats_until_the_last_step_has_ended(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gna.jobs.workers.BEAT", timedelta(milliseconds=20))
+    engines: list[Engine] = []
+    beats: list[bool] = []
+
+    async def seen_at() -> str:
+        return str(await db.look(lambda tx: tx.scalar(sa.select(workers.c.seen_at))))
+
+    async def slow() -> bool:
+        while not engines[0]._stopping:
+            await asyncio.sleep(0.005)
+        before = await seen_at()
+        async with asyncio.timeout(5):
+            while await seen_at() == before:
+                await asyncio.sleep(0.02)
+        beats.append(True)
+        return False
+
+    async def live() -> None:
+        engines.append(Engine(db, lambda _: [Step("slow", slow, every=LONG)]))
+        await engines[0].start()
+        await asyncio.sleep(0.05)
+        await engines[0].stop()
+
+    asyncio.run(live())
+    assert beats == [True]
+
+
+def test_a_claim_is_not_renewed_any_more_when_its_step_is_done(db: Database) -> None:
+    async def story(_: Engine) -> None:
+        await work.reaches(1)
+        async with asyncio.timeout(5):
+            while any("_renew" in repr(task.get_coro()) for task in asyncio.all_tasks()):
+                await asyncio.sleep(0.005)
+
+    work = Counted()
+    run(db, [Step("p", work, every=LONG, once=True)], story)
+
+
 def test_a_long_periodic_step_keeps_its_claim(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gna.jobs.timetable.LEASE", timedelta(seconds=0.3))
     won: list[bool] = []

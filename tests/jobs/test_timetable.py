@@ -58,6 +58,14 @@ def test_a_living_worker_renews_its_claim(entered: Database) -> None:
         assert not claim(tx, worker="b", now=NOW + LEASE)
 
 
+def test_a_worker_that_lost_its_claim_cannot_renew_it(entered: Database) -> None:
+    with entered.write() as tx:
+        claim(tx, worker="slow", now=NOW)
+        claim(tx, worker="b", now=NOW + LEASE)
+        timetable.renew(tx, "clean-up", worker="slow", now=NOW + LEASE + LEASE / 2)
+        assert claim(tx, worker="c", now=NOW + 2 * LEASE)
+
+
 def test_whoever_lost_the_claim_cannot_release_it(entered: Database) -> None:
     with entered.write() as tx:
         claim(tx, worker="slow", now=NOW)
@@ -89,6 +97,12 @@ def test_a_clock_that_was_set_back_stops_no_step(entered: Database, jump: timede
         claim(tx, worker="a", now=NOW)
         timetable.release(tx, "clean-up", worker="a", wait=HOUR, now=NOW)
         assert claim(tx, worker="b", now=NOW - jump)
+
+
+def test_a_claim_holds_against_a_worker_that_read_the_clock_before_it_was_made(entered: Database) -> None:
+    with entered.write() as tx:
+        claim(tx, worker="a", now=NOW + timedelta(milliseconds=5))
+        assert not claim(tx, worker="b", now=NOW)
 
 
 def test_a_lease_from_before_the_clock_was_set_back_is_over(entered: Database) -> None:

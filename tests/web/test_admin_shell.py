@@ -103,7 +103,9 @@ def test_and_what_was_looked_for_stays(client: TestClient, db: Database) -> None
 def test_a_method_that_a_page_does_not_know_is_told_which_it_knows(client: TestClient) -> None:
     answer = client.put("/admin/bounces", headers=HTML)
     assert (answer.status_code, "There is nothing here" in answer.text) == (405, True)
-    assert "GET" in answer.headers["Allow"]
+    assert answer.headers["Allow"] == "GET, HEAD"
+    # Of several routes.
+    assert client.put("/admin/campaigns", headers=HTML).headers["Allow"] == "GET, HEAD, POST"
 
 
 def test_a_message_counts_in_the_visitors_language() -> None:

@@ -112,6 +112,13 @@ def test_without_sign_in_admin_answers_only_to_this_machine(
     assert set(answer.json()) == {"error"}
 
 
+def test_without_sign_in_two_hosts_are_none() -> None:
+    app = gate(settings_of({"DISABLE_AUTH": "true"}))
+    client = TestClient(app, base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000))
+    hosts = [("Host", "127.0.0.1:8000"), ("Host", "elsewhere.example")]
+    assert client.get("/admin", headers=hosts).status_code == 403
+
+
 # What proxies, CDNs, tunnels and hosting platforms add to the requests that they pass on.
 PROXIES_SEND = re.findall(
     r"\S+",

@@ -147,6 +147,23 @@ def test_a_body_that_does_not_come_is_not_waited_for(client: TestClient, monkeyp
     assert refusal.value.status_code == 408
 
 
+def test_what_comes_after_the_body_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    # An answer that takes minutes, such as the progress of a campaign, waits for its visitor to hang up.
+    monkeypatch.setattr("gna.web.protocol.BODY_WITHIN", 0.05)
+    messages: list[Message] = [{"type": "http.request"}, {"type": "http.disconnect"}]
+
+    async def receive() -> Message:
+        if len(messages) == 1:
+            await asyncio.sleep(0.2)
+        return messages.pop(0)
+
+    async def read() -> list[str]:
+        limited = _limited(receive)
+        return [(await limited())["type"] for _ in range(2)]
+
+    assert asyncio.run(read()) == ["http.request", "http.disconnect"]
+
+
 @pytest.mark.parametrize("charset", ["undefined", "no-such-charset", "utf-16", "punycode", "idna", "unicode_escape"])
 def test_a_form_in_a_charset_that_does_not_fit(client: TestClient, charset: str) -> None:
     kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
@@ -163,6 +180,46 @@ def test_a_form_in_a_usual_charset_is_read(client: TestClient, charset: str) -> 
     kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
     body = b'--x\r\nContent-Disposition: form-data; name="email"\r\n\r\nana@example.org\r\n--x--\r\n'
     assert client.post(SUBSCRIBE, content=body, headers=kind).status_code == 201
+
+
+@pytest.mark.parametrize("path", ["/docs%0A", "/health%0A", "/admin%0A", "/admin/api/campaigns%0A", "/docs%00"])
+def test_an_address_with_a_control_character_is_none_of_ours(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()) == (404, {"error": "Not found"})
+
+
+def test_a_page_that_only_begins_like_the_dashboard_is_not_found(client: TestClient) -> None:
+    answer = client.get("/adminx", headers={"Accept": "text/html"})
+    assert answer.status_code == 404
+    assert "<h1" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/api/subscribe", "/api/profile/request-link", "/api/profile/update"])
+def test_a_browser_that_opens_where_a_form_was_sent_to_sees_a_page(client: TestClient, path: str) -> None:
+    answer = client.get(path, headers={"Accept": "text/html"})
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert "<h1" in answer.text
+
+
+def test_a_mail_program_is_refused_in_json_whatever_it_accepts(crowd: TestClient) -> None:
+    answer = crowd.post("/unsubscribe?token=x", headers={"Accept": "text/html"})
+    assert (answer.status_code, set(answer.json())) == (400, {"error"})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(60, "wait a minute"), (61, "wait 2 minutes"), (3599, "wait 60 minutes")]
+)
+def test_a_visitor_is_told_whole_minutes(client: TestClient, seconds: int, told: str) -> None:
+    app = client.app
+    assert isinstance(app, Starlette)
+
+    def fails(_: Request) -> Response:
+        raise HTTPException(429, headers={"Retry-After": str(seconds)})
+
+    app.add_route("/fails", fails, methods=["POST"])
+    answer = client.post("/fails", data={"email": "ana@example.org"}, headers={"Accept": "text/html"})
+    assert answer.status_code == 429
+    assert told in answer.text
 
 
 def test_a_long_address_is_refused(client: TestClient) -> None:

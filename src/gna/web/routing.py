@@ -118,11 +118,10 @@ class PathRoute(Route):
         self.operations[operation.method] = operation
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match by the path, and leave the route in the scope for the log and the metrics."""
+        """Match by the path and the methods."""
         match, child = super().matches(scope)
         if match is Match.NONE:
             return match, child
-        child["route"] = self
         # A path that also fits a later route, such as `/campaigns/preview`, leaves it the methods that are not its own.
         return (Match.FULL if scope["method"] in self.operations else Match.PARTIAL), child
 

@@ -2,8 +2,11 @@
 
 from typing import cast
 
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
+
+METHODS = "gna.methods"
 
 
 class Late(BaseRoute):
@@ -16,9 +19,22 @@ class Late(BaseRoute):
             return Match.NONE, {}
         from gna.web.pages.admin.routes import ROUTES
 
-        found = [(match, {**child, "route": route}) for route in ROUTES for match, child in [route.matches(scope)]]
-        return max(found, key=lambda one: one[0].value, default=(Match.NONE, {}))
+        fitting = []
+        for route in ROUTES:
+            match, child = route.matches(scope)
+            if match is Match.FULL:
+                return match, {**child, "route": route}
+            if match is Match.PARTIAL:
+                fitting.append(route)
+        if not fitting:
+            return Match.NONE, {}
+        return Match.PARTIAL, {
+            "route": fitting[0],
+            METHODS: {method for route in fitting for method in route.methods or ()},
+        }
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the page answer."""
+        """Let the page answer, or say which methods its address knows."""
+        if METHODS in scope:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(scope[METHODS]))})
         await cast(Route, scope["route"]).handle(scope, receive, send)
