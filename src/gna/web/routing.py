@@ -7,10 +7,9 @@ parameter of the query has a default.
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel
@@ -149,14 +148,14 @@ class Router:
         tag: str,
         prefix: str = "",
         response_class: type[Response] = JSONResponse,
-        responses: Mapping[int, dict[str, Any]] = MappingProxyType({}),
+        responses: Responses | None = None,
     ) -> None:
         self.routes: list[PathRoute] = []
         self._tag = tag
         self._prefix = prefix
         self._response_class = response_class
         # Of every operation.
-        self._responses = responses
+        self._responses = responses or {}
 
     def get(self, path: str, **about: Unpack[About]) -> Callable[[Handler], Handler]:
         """Answer GET with the decorated handler."""

@@ -21,10 +21,11 @@ from gna.web.desk import imports as desk_imports
 from gna.web.desk import subscribers as desk
 from gna.web.ground import ground, within
 from gna.web.paging import Paging, listed
-from gna.web.routing import RequestBody, Router
+from gna.web.routing import RequestBody, Responses, Router
 
 router = Router(prefix="/admin/api", tag="admin", responses=ADMIN_ERRORS)
 
+LARGE_FILE: Responses = {202: {"description": "A large file: a job to watch", "content": {"application/json": {}}}}
 ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 
 
@@ -78,8 +79,7 @@ async def export_subscribers(request: Request, q: str = "", status: str = "", li
 @router.post(
     "/subscribers/import",
     summary="Import subscribers",
-    responses={202: {"description": "A large file: a job to watch", **content(202, "application/json")[202]}}
-    | errors(400),
+    responses=LARGE_FILE | errors(400),
     body=RequestBody(ImportBody, ("multipart/form-data",)),
 )
 async def import_subscribers(request: Request, dry_run: str = "") -> JSONResponse:

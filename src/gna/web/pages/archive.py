@@ -27,10 +27,9 @@ PER_PAGE = 20
 RSS = "application/rss+xml"
 # The only pages that are for search engines too.
 FOR_ALL = {"X-Robots-Tag": "all"}
-# JSON for a program.
-HTML: dict[str, Any] = {"text/html": {}, **REFUSAL}
-NO_SUCH_PAGE: Responses = {404: {"description": "There is nothing here", "content": HTML}, **errors(503)}
-BAD_PAGE: Responses = {400: {"description": "The number of the page is none", "content": HTML}, **NO_SUCH_PAGE}
+PAGE_OR_JSON: dict[str, Any] = {"text/html": {}, **REFUSAL}
+NO_SUCH_PAGE: Responses = {404: {"description": "There is nothing here", "content": PAGE_OR_JSON}, **errors(503)}
+BAD_PAGE: Responses = {400: {"description": "The number of the page is none", "content": PAGE_OR_JSON}, **NO_SUCH_PAGE}
 AS_FEED: Responses = {
     200: {"content": {RSS: {}}},
     304: {"description": "Nothing has changed"},

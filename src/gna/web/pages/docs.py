@@ -80,15 +80,13 @@ def _type(field: dict[str, Any]) -> str:
 
 def _query(operation: dict[str, Any]) -> str:
     """The parameters that are of use in an example: a token, and those with a default."""
-    examples = {"token": "TOKEN"}
+    examples = []
     for parameter in operation.get("parameters", []):
         name = parameter["name"]
-        default = parameter["schema"].get("default")
-        if parameter["in"] == "query" and default:
-            examples[name] = default
-    names = {parameter["name"] for parameter in operation.get("parameters", [])}
-    query = "&".join(f"{name}={value}" for name, value in examples.items() if name in names)
-    return f"?{query}" if query else ""
+        value = "TOKEN" if name == "token" else parameter["schema"].get("default")
+        if parameter["in"] == "query" and value:
+            examples.append(f"{name}={value}")
+    return "?" + "&".join(examples) if examples else ""
 
 
 def _curl(url: str, method: str, media_types: list[str], fields: list[dict[str, Any]]) -> str:
