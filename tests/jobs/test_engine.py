@@ -282,14 +282,24 @@ def test_the_heart_beats_until_the_last_step_has_ended(db: Database, monkeypatch
 
 
 def test_a_claim_is_not_renewed_any_more_when_its_step_is_done(db: Database) -> None:
+    def renewals() -> list[asyncio.Task[object]]:
+        return [task for task in asyncio.all_tasks() if "_renew" in repr(task.get_coro())]
+
+    work = Counted()
+    during_the_work: list[int] = []
+
+    async def counts_renewals() -> bool:
+        during_the_work.append(len(renewals()))
+        return await work()
+
     async def story(_: Engine) -> None:
         await work.reaches(1)
         async with asyncio.timeout(5):
-            while any("_renew" in repr(task.get_coro()) for task in asyncio.all_tasks()):
+            while renewals():
                 await asyncio.sleep(0.005)
 
-    work = Counted()
-    run(db, [Step("p", work, every=LONG, once=True)], story)
+    run(db, [Step("p", counts_renewals, every=LONG, once=True)], story)
+    assert during_the_work == [1]
 
 
 def test_a_long_periodic_step_keeps_its_claim(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_every_example_of_the_page_can_be_sent(client: TestClient, document: dic
     curl = argparse.ArgumentParser()
     curl.add_argument("url")
     curl.add_argument("-X", dest="method")
-    curl.add_argument("-H", dest="header", default="A: b")
+    curl.add_argument("-H", dest="header", default="Accept: */*")
     curl.add_argument("-d", dest="data", action="append", default=[])
     curl.add_argument("-F", dest="file")
     examples = re.findall(r"<pre[^>]*>curl (.*?)</pre>", client.get("/docs").text, re.DOTALL)

@@ -25,8 +25,7 @@ from gna.web.visitor import visitor
 router = Router(tag="profile")
 
 
-# For a form.
-SAVED: Responses = {303: {"description": "Done; a page says so"}}
+SAVED: Responses = {303: {"description": "A form of a browser: saved; the page behind the redirect says so"}}
 
 
 class LinkBody(Shape):
@@ -47,7 +46,7 @@ class UpdateBody(Shape):
     "/api/profile/request-link",
     summary="Mail a link to the profile",
     model=Status,
-    responses=content(200, "text/html") | errors(400, 413, 415, 429, 503),
+    responses=content(200, "text/html") | errors(400, 415, 429, 503),
     body=json_or_form(LinkBody),
 )
 async def post_request_link(request: Request) -> Response:
@@ -76,7 +75,7 @@ async def post_request_link(request: Request) -> Response:
     "/api/profile/update",
     summary="Change nickname or address",
     model=Status,
-    responses=SAVED | errors(400, 401, 409, 413, 415, 429, 503),
+    responses=SAVED | errors(400, 401, 409, 415, 429, 503),
     body=json_or_form(UpdateBody),
 )
 async def post_update(request: Request) -> Response:

@@ -49,8 +49,8 @@ class Error(Shape):
 
 MEANING = {
     400: "What was sent cannot be used; the reason says why",
-    401: "Not signed in; or the link or the secret is not one of ours, was used or has expired",
-    403: "Not from there: another site's page, or another machine where nobody signs in",
+    401: "Not signed in; or the link or secret is invalid, used or expired",
+    403: "Sent by a page of another site, or from another machine while sign-in is off",
     404: "There is no such thing",
     409: "Not possible in this state",
     413: "Too large",

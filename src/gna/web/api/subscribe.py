@@ -35,7 +35,7 @@ class SubscribeBody(Shape):
     status=201,
     summary="Subscribe a visitor",
     model=Status,
-    responses=content(201, "text/html") | errors(400, 413, 415, 429, 503),
+    responses=content(201, "text/html") | errors(400, 415, 429, 503),
     body=json_or_form(SubscribeBody),
 )
 async def post_subscribe(request: Request) -> Response:

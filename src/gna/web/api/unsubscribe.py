@@ -21,7 +21,7 @@ ALL = "/api/unsubscribe"
 PAGES: Responses = {200: {"description": "A page that confirms it"}}
 ONE_CLICK: Responses = {200: {"description": "Done, or nothing to do; no body"}}
 # A program that asks for JSON gets `{"ok": true}` from the link of a list.
-LEFT_LIST: Responses = {200: {"description": "A page that confirms it", "content": {"text/html": {}}}}
+LEFT_LIST: Responses = {200: {"description": "A page that confirms it, or JSON", "content": {"text/html": {}}}}
 ONE_CLICK_LIST: Responses = {200: {"description": "Done, or nothing to do; no body, or JSON"}}
 INVALID: Responses = {400: {"description": "A page that says what to do"}}
 
